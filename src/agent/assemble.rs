@@ -36,6 +36,7 @@ use base::config::trusted::held_back::HeldBack;
 use base::deadline::Deadline;
 use base::model::provider::Provider;
 use base::model::request::Params;
+use base::process::task;
 use base::protocol::event::{Event, Level};
 use base::protocol::host::HostProgram;
 use base::protocol::notice as texts;
@@ -108,14 +109,14 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let source = if setup.resume.is_some() { "resume" } else { "startup" };
     let mut engine = engine(setup, event_sender)?;
     let session = engine.agent.conversation.id.clone();
-    let task = tokio::spawn(async move {
+    let task = task::spawn(async move {
         engine.deps.originals.follow(engine.agent.conversation.log_path());
         engine.agent.restore_tools().await;
         engine.agent.begin_session().await;
         let chosen = engine.agent.conversation.chosen_model.clone();
         engine.use_chosen_model(chosen).await;
         let cx = engine.agent.dispatcher.cx.clone();
-        tokio::task::spawn_blocking(move || {
+        task::detached(move || {
             cx.spill.clean();
             if let Some(journal) = cx.journal {
                 blobs::clean(journal.folder());
@@ -124,7 +125,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         // Warm up the index while the user types the first task.
         let wanted = engine.deps.interactive && engine.agent.input.task_context.is_some();
         if let Some(retriever) = engine.agent.dispatcher.cx.evidence.clone().filter(|_| wanted) {
-            tokio::task::spawn_blocking(move || retriever.warm());
+            task::detached(move || retriever.warm());
         }
         engine.run(op_receiver, source).await;
     });
@@ -216,7 +217,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
         questions.on_wait(Box::new(move |question| {
             let hooks = Arc::clone(&hooks);
-            tokio::spawn(async move { hooks.waits_for_user(Some(&question)).await });
+            task::spawn(async move { hooks.waits_for_user(Some(&question)).await });
         }));
     }
     let mut window = ContextWindow::new(loaded.context.clone(), prompt);

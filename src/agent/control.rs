@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use base::model::item::ItemId;
+use base::process::task;
 use base::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
 use base::protocol::event::{Event, Level};
 use base::protocol::ledger::ContextEdit;
@@ -25,7 +26,7 @@ pub fn notice(events: &Events, level: Level, text: String) {
 /// Sends what `look` finds on the disk, without waiting for it.
 pub fn answer(events: &Events, look: impl FnOnce() -> Event + Send + 'static) {
     let events = events.clone();
-    tokio::task::spawn_blocking(move || drop(events.send(look())));
+    task::detached(move || events.send(look()));
 }
 
 const WAITS_LONG: Duration = Duration::from_secs(6);
@@ -191,7 +192,7 @@ mod tests {
         let (events, mut screen) = mpsc::unbounded_channel();
         let questions = Arc::new(Questions::new(events));
         let asking = Arc::clone(&questions);
-        let asked = tokio::spawn(async move {
+        let asked = task::spawn(async move {
             let question = Question::Ask { questions: Vec::new() };
             asking.ask(question, &CancellationToken::new()).await
         });

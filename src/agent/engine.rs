@@ -18,6 +18,7 @@ use super::session::reopen;
 use super::turn::goal::{self, TurnOpening};
 use super::turn::run::Turn;
 use super::undo_ops;
+use base::process::task;
 use base::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use base::protocol::notice as texts;
 use base::protocol::op::{Control, Idle, Op, Work};
@@ -153,7 +154,7 @@ impl Engine {
             Ok(op) => op,
             Err(_) => {
                 let hooks = Arc::clone(hooks);
-                tokio::spawn(async move { hooks.waits_for_user(None).await });
+                task::spawn(async move { hooks.waits_for_user(None).await });
                 ops.recv().await
             }
         }
@@ -341,7 +342,7 @@ impl Engine {
     async fn resume(&mut self, path: &Path) {
         let (state, workspace) = (self.deps.project_state.clone(), self.deps.workspace.clone());
         let path = path.to_owned();
-        let read = tokio::task::spawn_blocking(move || reopen::restore(&state, &workspace, &path)).await;
+        let read = task::blocking(move || reopen::restore(&state, &workspace, &path)).await;
         let reopened = match read {
             Ok(Ok(reopened)) => reopened,
             Ok(Err(error)) => return self.notice(Level::Error, reopen::failure(&error)),

@@ -8,6 +8,7 @@ use super::parts::Agent;
 use base::config::mode::Mode;
 use base::config::prompts;
 use base::model::usage::Usage;
+use base::process::task;
 use base::protocol::event::{Event, Level};
 use base::protocol::maintain::{Maintain, MaintainReport, Phase};
 use base::protocol::notice as texts;
@@ -137,7 +138,7 @@ impl Maintainer {
 
 async fn notes(cx: &ToolCx, read: fn(&Path) -> Vec<String>) -> Vec<String> {
     let root = Arc::clone(&cx.root);
-    let open = tokio::task::spawn_blocking(move || read(&root)).await.unwrap_or_default();
+    let open = task::blocking(move || read(&root)).await.unwrap_or_default();
     open.iter().map(|row| cx.redactor.redact(row, TextSource::Text).into_owned()).collect()
 }
 
@@ -146,7 +147,7 @@ async fn on_journal<T: Send + 'static>(
     read: impl FnOnce(&Journal) -> T + Send + 'static,
 ) -> Option<T> {
     let journal = cx.journal.clone()?;
-    tokio::task::spawn_blocking(move || read(&journal)).await.ok()
+    task::blocking(move || read(&journal)).await.ok()
 }
 
 fn prompt(phase: Phase) -> &'static str {

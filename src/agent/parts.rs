@@ -15,6 +15,7 @@ use super::window::context_window::ContextWindow;
 use base::model::item::Item;
 use base::model::observation::Todo;
 use base::path;
+use base::process::task;
 use base::protocol::ledger::LedgerView;
 use tools::cx::ToolCx;
 
@@ -46,7 +47,7 @@ impl Agent {
         self.window.open(&mut self.conversation, &self.sampler.params, &cx.root).await;
         let Some(journal) = cx.journal.clone() else { return };
         let session = self.conversation.id.clone();
-        let opened = tokio::task::spawn_blocking(move || {
+        let opened = task::blocking(move || {
             journal.open(&session);
             journal.lines()
         });
@@ -62,7 +63,7 @@ impl Agent {
         let entries = self.conversation.state.history.entries();
         let items: Vec<Arc<Item>> = entries.iter().map(|entry| Arc::clone(&entry.item)).collect();
         let (todos, log) = (self.conversation.facts.todos(), self.conversation.log_path());
-        let _ = tokio::task::spawn_blocking(move || restore_tools(&cx, &items, todos, &log)).await;
+        let _ = task::blocking(move || restore_tools(&cx, &items, todos, &log)).await;
     }
 
     pub fn ledger(&self) -> LedgerView {

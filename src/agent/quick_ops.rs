@@ -9,6 +9,7 @@ use crate::lists::status::{self, StatusParts};
 use crate::lists::{models, notes, sessions};
 use crate::session::inspect;
 use base::config::settings::Permission;
+use base::process::task;
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
 use base::protocol::op::Quick;
@@ -22,7 +23,7 @@ pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, even
         return;
     }
     let events = events.clone();
-    tokio::task::spawn_blocking(move || {
+    task::detached(move || {
         let held = probe::status();
         let Some(missing) = held.missing() else { return };
         let text =
@@ -79,7 +80,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         Quick::RestoreSession { session } => {
             sessions::change(state, events, move |state| stored::restore(state, &session));
         }
-        Quick::ListModels => drop(tokio::spawn(models::send(deps.loaded.clone(), events.clone()))),
+        Quick::ListModels => drop(task::spawn(models::send(deps.loaded.clone(), events.clone()))),
         Quick::ListNotes => answer(events, move || notes::list(&workspace, None)),
         Quick::ForgetNote { id } => answer(events, move || notes::list(&workspace, Some(&id))),
         Quick::ListKeys => {
@@ -88,7 +89,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         }
         Quick::SaveKey { vendor, key } => {
             let folder = deps.loaded.config.clone();
-            drop(tokio::spawn(models::save_key(folder, vendor, key, events.clone())));
+            drop(task::spawn(models::save_key(folder, vendor, key, events.clone())));
         }
         Quick::ListRules => drop(events.send(Event::Rules(policy.rules().rows()))),
         Quick::RemoveRule { rule } => {
@@ -154,7 +155,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         }
         Quick::ShowMcp => {
             let (servers, events) = (Arc::clone(&deps.servers), events.clone());
-            tokio::spawn(async move {
+            task::spawn(async move {
                 let text = describe::all(&servers).await;
                 notice(&events, Level::Info, text);
             });

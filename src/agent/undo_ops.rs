@@ -8,6 +8,7 @@ use super::parts::Agent;
 use super::quick_ops::quick_op;
 use crate::session::review;
 use crate::session::rewind::{self, RewindError};
+use base::process::task;
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
 use base::protocol::op::{Quick, Undo};
@@ -36,7 +37,7 @@ pub async fn undo_op(op: Undo, agent: &mut Agent, deps: &EngineDeps, events: &Ev
         }
         Undo::StageHunk { turn, hunk } => {
             let (journal, path) = (Arc::clone(journal), hunk.path.clone());
-            let staged = tokio::task::spawn_blocking(move || review::stage(&journal, turn, &hunk)).await;
+            let staged = task::blocking(move || review::stage(&journal, turn, &hunk)).await;
             match staged
                 .map_err(|error| error.to_string())
                 .and_then(|done| done.map_err(|why| why.to_string()))

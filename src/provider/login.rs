@@ -11,6 +11,7 @@ use base::config::provider::saved_keys::{self, FILE_NAME};
 use base::config::provider::vendors::{VENDORS, Vendor};
 use base::config::settings::{ProviderKind, ProviderSettings};
 use base::model::provider::ProviderError;
+use base::process::task;
 use base::secret::{self, Secret};
 
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -47,7 +48,7 @@ pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<
         Err(error) => return Err(format!("The key was not saved: {error}.")),
     };
     let (folder, save) = (folder.to_owned(), key.clone());
-    let saved = tokio::task::spawn_blocking(move || saved_keys::save(&folder, vendor, save.as_ref())).await;
+    let saved = task::blocking(move || saved_keys::save(&folder, vendor, save.as_ref())).await;
     match (saved.map_err(std::io::Error::other).flatten(), key, exported) {
         (Err(error), ..) => Err(format!("The key can't be saved: {file} {error}.")),
         (Ok(_), Some(_), _) => {

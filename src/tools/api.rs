@@ -9,13 +9,13 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
-use tokio::task::spawn_blocking;
 
 use super::arguments::ignored::Ignored;
 use super::arguments::normalize::normalize;
 use super::cx::ToolCx;
 use base::model::call::ToolSpec;
 use base::model::envelope::{Envelope, ErrorCode};
+use base::process::task;
 use guard::policy::access::Access;
 
 /// A call that failed without an envelope. Sent to the model, which can fix its call.
@@ -357,7 +357,7 @@ pub async fn blocking<R: Send + 'static>(
     work: impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static,
 ) -> Result<R, ToolError> {
     let cx = cx.clone();
-    spawn_blocking(move || work(&cx)).await.unwrap_or_else(|error| {
+    task::blocking(move || work(&cx)).await.unwrap_or_else(|error| {
         Err(ToolError::model(ErrorCode::InternalError, format!("the tool failed unexpectedly: {error}")))
     })
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::git;
 use super::roles::{self, Stop};
+use base::process::task;
 use context::report::figures::LineCounts;
 use context::report::session;
 use context::session::journal::inspect;
@@ -44,7 +45,7 @@ pub async fn made_by(cx: &ToolCx, part: &str) -> bool {
         let now = inspect::look_in(&root, &path, inspect::FILE_LIMIT_BYTES);
         now.is_ok_and(|(now, _)| now != before && now != PathState::Folder && before != PathState::Folder)
     };
-    let looked = tokio::task::spawn_blocking(move || before.into_iter().any(differs));
+    let looked = task::blocking(move || before.into_iter().any(differs));
     looked.await.unwrap_or_default()
 }
 
@@ -52,9 +53,9 @@ pub async fn made_by(cx: &ToolCx, part: &str) -> bool {
 pub async fn recorded<T>(cx: &ToolCx, title: String, work: impl Future<Output = T>) -> T {
     let (journal, looking) = (cx.journal.clone(), cx.journal.clone());
     let before = move || looking.inspect(|journal| journal.before_command(&title, &AtomicBool::new(false)));
-    let _ = tokio::task::spawn_blocking(before).await;
+    let _ = task::blocking(before).await;
     let done = work.await;
-    let _ = tokio::task::spawn_blocking(move || journal.map(|journal| journal.after_command())).await;
+    let _ = task::blocking(move || journal.map(|journal| journal.after_command())).await;
     done
 }
 
@@ -73,7 +74,7 @@ pub async fn by_others(cx: &ToolCx) -> Result<Vec<PathBuf>, Stop> {
         now.is_ok_and(|(now, _)| states.iter().any(|state| state.same_content(&now)))
     };
     let others = move || found.into_iter().filter(|path| !is_ours(path)).collect();
-    let looked = tokio::task::spawn_blocking(others).await;
+    let looked = task::blocking(others).await;
     looked.map_err(|error| Stop::failed(error, "run the build again with --resume"))
 }
 

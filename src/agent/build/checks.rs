@@ -7,6 +7,7 @@ use super::progress::BuildEvent;
 use super::roles::Stop;
 use super::state::Build;
 use crate::qa::checks::{self, CheckOutcome, CheckResult, CheckRunner};
+use base::process::task;
 use base::protocol::event::EndReason;
 
 const BEFORE: &str = "checks-before.json";
@@ -28,7 +29,7 @@ fn results_before(build: &Build) -> Vec<CheckResult> {
 pub async fn run(build: &mut Build) -> Result<Vec<CheckResult>, Stop> {
     let root = Arc::clone(&build.cx().root);
     let before = results_before(build);
-    let looked = tokio::task::spawn_blocking(move || checks::of_project(&root, &before));
+    let looked = task::blocking(move || checks::of_project(&root, &before));
     let wanted = looked.await.unwrap_or_default();
     let mut results = Vec::new();
     if wanted.is_empty() {

@@ -10,6 +10,7 @@ use super::prompts;
 use super::roles::{RoleStart, RoleTask, Stop};
 use super::state::Build;
 use crate::build::progress::BuildEvent;
+use base::process::task;
 use tools::cx::ToolCx;
 use tools::sub_agent::SubReport;
 
@@ -153,6 +154,6 @@ fn keep(build: &mut Build, subtask: &Subtask, answer: &str, did: bool) -> Result
 pub async fn task_context(cx: &ToolCx, text: &str) -> String {
     let Some(retriever) = cx.evidence.clone() else { return String::new() };
     let text = text.to_owned();
-    let found = tokio::task::spawn_blocking(move || retriever.task_context(&text)).await.ok().flatten();
+    let found = task::blocking(move || retriever.task_context(&text)).await.ok().flatten();
     found.map_or(String::new(), |context| context.serialize(CONTEXT_CHARS))
 }

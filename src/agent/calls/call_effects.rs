@@ -8,6 +8,7 @@ use crate::control::{Events, TurnControl, notice};
 use crate::hooks::tool_hooks::Hooked;
 use base::model::call::ToolCall;
 use base::model::envelope::Envelope;
+use base::process::task;
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
 use guard::redact::detector::TextSource;
@@ -22,13 +23,13 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -
     let Some(journal) = cx.journal.clone() else { return true };
     let stop = Arc::new(AtomicBool::new(false));
     let (looking, stopped, command) = (Arc::clone(&journal), Arc::clone(&stop), command.to_owned());
-    let work = tokio::task::spawn_blocking(move || looking.before_command(&command, &stopped));
+    let work = task::blocking(move || looking.before_command(&command, &stopped));
     tokio::select! {
         biased;
         // It may take a while in a huge tree; an interrupt doesn't wait for it.
         () = control.cancel.cancelled() => {
             stop.store(true, Ordering::Relaxed);
-            tokio::task::spawn_blocking(move || journal.after_command());
+            task::detached(move || journal.after_command());
             false
         }
         _ = work => {
@@ -40,7 +41,7 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -
 
 pub async fn after_command(cx: &ToolCx, events: &Events) -> Vec<String> {
     let Some(journal) = cx.journal.clone() else { return Vec::new() };
-    let changed = tokio::task::spawn_blocking(move || journal.after_command()).await.unwrap_or_default();
+    let changed = task::blocking(move || journal.after_command()).await.unwrap_or_default();
     journal_notices(cx, events);
     changed.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
@@ -87,7 +88,7 @@ pub async fn changed(cx: &ToolCx, by: Option<&ToolCall>) -> Option<String> {
         ChangedBy::Command(args["command"].as_str().unwrap_or_default().to_owned())
     });
     let cx = cx.clone();
-    tokio::task::spawn_blocking(move || watch::changes(&cx, &by)).await.ok().flatten()
+    task::blocking(move || watch::changes(&cx, &by)).await.ok().flatten()
 }
 
 pub fn waiting(cx: &ToolCx, call: &ToolCall, title: &str, events: &Events) {

@@ -20,6 +20,7 @@ use crate::hooks::tool_hooks::{Hooked, SharedHooks};
 use base::model::call::{ToolCall, ToolSpec};
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::ToolResult;
+use base::process::task;
 use guard::policy::verdict::Verdict;
 use tools::api::{Prepared, Tool, ToolError};
 use tools::cx::ToolCx;
@@ -119,7 +120,7 @@ impl Dispatcher {
         let accesses = prepared.access(cx).await.map_err(|error| envelope_of(&error))?;
         let policy = Arc::clone(&self.policy);
         // Reads files and asks git what a command would change.
-        let assessed = tokio::task::spawn_blocking(move || policy.assess(&accesses)).await;
+        let assessed = task::blocking(move || policy.assess(&accesses)).await;
         assessed.map_err(|error| denied(&format!("the call could not be checked: {error}")))
     }
 
@@ -396,7 +397,7 @@ impl Dispatcher {
         if !cx.denied.is_empty() && assessed.runs_command() {
             let (denied, sandbox) = (Arc::clone(&cx.denied), Arc::clone(&cx.sandbox));
             // Looks for the files that wildcards mean.
-            let _ = tokio::task::spawn_blocking(move || sandbox.mask(denied.masks())).await;
+            let _ = task::blocking(move || sandbox.mask(denied.masks())).await;
         }
         if let Some(command) = &command
             && !call_effects::before_command(&self.cx, command, control).await

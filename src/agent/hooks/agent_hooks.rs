@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::calls::policy_engine::PolicyEngine;
 use crate::control::{Events, notice};
 use base::config::trusted::agent_files::AgentFile;
+use base::process::task;
 use base::protocol::approval::Question;
 use base::protocol::claude_tools;
 use base::sanitize;
@@ -108,7 +109,7 @@ impl AgentHooks {
         let work = async move {
             hooks.run(HookEvent::SessionStart, &[source], more, &CancellationToken::new()).await
         };
-        let before = self.starting.lock().replace(tokio::spawn(work));
+        let before = self.starting.lock().replace(task::spawn(work));
         if let Some(before) = before {
             before.abort();
         }

@@ -9,6 +9,7 @@ use base::config::files::load::Loaded;
 use base::config::provider::models;
 use base::config::provider::saved_keys::SavedKeys;
 use base::config::provider::vendors::Vendor;
+use base::process::task;
 use base::protocol::event::Event;
 use base::protocol::lists::ModelRow;
 use base::search::fuzzy;
@@ -103,7 +104,7 @@ pub async fn use_saved_keys(
 ) -> Result<Option<Arc<str>>, String> {
     let before = loaded.provider.as_ref().map(|settings| settings.base_url.clone());
     let folder = loaded.config.clone();
-    let read = tokio::task::spawn_blocking(move || SavedKeys::read(&folder)).await;
+    let read = task::blocking(move || SavedKeys::read(&folder)).await;
     let saved = read.map_err(|error| error.to_string())?.map_err(|error| sentences(&error))?;
     loaded.read_keys(&|name| saved.var(name)).map_err(|error| sentences(&error))?;
     let Some(settings) = &loaded.provider else {

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use crate::control::{Events, answer, notice};
+use base::process::task;
 use base::protocol::event::{Event, Level, SessionRow};
 use base::protocol::notice as texts;
 use context::session::list as stored_list;
@@ -39,7 +40,7 @@ pub fn find(state: &Path, session: &str) -> Result<PathBuf, String> {
 
 pub async fn fork(state: &Path, workspace: &Path, session: &str) -> Result<PathBuf, String> {
     let (state, workspace, session) = (state.to_owned(), workspace.to_owned(), session.to_owned());
-    let copied = tokio::task::spawn_blocking(move || {
+    let copied = task::blocking(move || {
         let path = stored_list::find(&state, &session)?;
         stored::fork(&state, &workspace, &path).map_err(|error| error.to_string())
     });

@@ -7,6 +7,7 @@ use super::checks::{self, CheckOutcome, CheckRunner};
 use super::verdict::{self, ReviewVerdict};
 use crate::calls::dispatcher::Dispatcher;
 use base::model::usage::Usage;
+use base::process::task;
 use base::protocol::review::ReviewOutcome;
 use base::text;
 use tools::cx::{SubAgents, ToolCx};
@@ -33,7 +34,7 @@ impl ChangeReviewer<'_> {
     ) -> Result<ReviewOutcome, String> {
         let (dispatcher, cancel) = (self.dispatcher, self.cx.cancel.clone());
         let root = Arc::clone(&self.cx.root);
-        let known = tokio::task::spawn_blocking(move || checks::of_project(&root, &[])).await;
+        let known = task::blocking(move || checks::of_project(&root, &[])).await;
         let runner = CheckRunner { dispatcher, window_tokens: self.window_tokens, cancel };
         let mut results = Vec::new();
         for check in &known.map_err(|error| error.to_string())? {

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::control::{Events, Questions, answer, notice};
 use base::clock;
 use base::path;
+use base::process::task;
 use base::protocol::approval::{Answer, AskedQuestion, Question};
 use base::protocol::event::{Event, Level, PastPrompt};
 use base::protocol::notice as texts;
@@ -36,7 +37,7 @@ impl Prompts {
         let prompt =
             PastPrompt { at_ms: clock::now_ms(), folder: self.folder.to_string_lossy().into_owned(), text };
         let path = self.history.clone();
-        tokio::task::spawn_blocking(move || prompts::append(&path, &prompt));
+        task::detached(move || prompts::append(&path, &prompt));
     }
 
     pub fn redacted(&self, text: &str) -> String {
@@ -55,13 +56,13 @@ impl Prompts {
     pub fn save_draft(&self, text: &str) {
         self.drafts.set(self.redacted(text));
         let drafts = Arc::clone(&self.drafts);
-        tokio::task::spawn_blocking(move || drafts.write());
+        task::detached(move || drafts.write());
     }
 
     /// Sends the draft left by a process that has ended.
     pub fn restore_draft(&self, events: &Events) {
         let (drafts, events) = (Arc::clone(&self.drafts), events.clone());
-        tokio::task::spawn_blocking(move || {
+        task::detached(move || {
             if let Some(text) = drafts.take() {
                 let _ = events.send(Event::Draft { text });
             }
@@ -71,7 +72,7 @@ impl Prompts {
     /// Waits until the last draft is on disk.
     pub async fn settle(&self) {
         let drafts = Arc::clone(&self.drafts);
-        let _ = tokio::task::spawn_blocking(move || drafts.write()).await;
+        let _ = task::blocking(move || drafts.write()).await;
     }
 }
 
@@ -79,9 +80,9 @@ const NOTE: &str = "A note in .mycode/notes";
 
 /// Asks where to save `#text` and writes it there: as a rule in the project's rules file, or as a note. Esc gives it back.
 fn keep(text: String, workspace: PathBuf, questions: Arc<Questions>, events: Events) {
-    tokio::spawn(async move {
+    task::spawn(async move {
         let folder = workspace.clone();
-        let file = tokio::task::spawn_blocking(move || rules_file::in_use(&folder)).await.unwrap_or_default();
+        let file = task::blocking(move || rules_file::in_use(&folder)).await.unwrap_or_default();
         let rule = format!("A rule in {}, sent with every session", path::display(&workspace, &file));
         let question = AskedQuestion {
             question: format!("Keep \"{text}\"? (With a space before # it is sent as a message.)"),
@@ -98,7 +99,7 @@ fn keep(text: String, workspace: PathBuf, questions: Arc<Questions>, events: Eve
             let _ = events.send(Event::TakenBack { texts: vec![format!("#{text}")] });
             return;
         }
-        let written = tokio::task::spawn_blocking(move || match to_note {
+        let written = task::blocking(move || match to_note {
             true => {
                 let change = NoteChange { content: Some(kept), ..NoteChange::default() };
                 NoteStore::new(&workspace).create(change).map(|note| note.path()).map_err(|e| e.to_string())

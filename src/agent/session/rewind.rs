@@ -13,6 +13,7 @@ use super::review;
 use base::clock;
 use base::model::item::{Item, ItemId};
 use base::path::on_one_line;
+use base::process::task;
 use base::protocol::review::HunkId;
 use base::protocol::rewind::{PointId, RewindDone, RewindPoint, RewindPreview, RewindRow, RewindScope};
 use base::text::{one_line, plural};
@@ -245,7 +246,7 @@ impl RewindTask {
 
 pub async fn journal_lines(journal: &Arc<Journal>) -> Vec<JournalRecord> {
     let journal = Arc::clone(journal);
-    tokio::task::spawn_blocking(move || journal.lines()).await.unwrap_or_default()
+    task::blocking(move || journal.lines()).await.unwrap_or_default()
 }
 
 /// [`preview`] on the blocking pool.
@@ -257,7 +258,7 @@ pub async fn preview_of(
     let point = point(conversation, &journal_lines(journal).await, id)?;
     let items = items_since(conversation, &point);
     let journal = Arc::clone(journal);
-    let work = tokio::task::spawn_blocking(move || preview(&journal, point, items));
+    let work = task::blocking(move || preview(&journal, point, items));
     work.await.map_err(|error| RewindError::Stopped(error.to_string()))
 }
 
@@ -272,7 +273,7 @@ pub async fn carry_out(
     let lines = journal_lines(journal).await;
     let task = RewindTask::new(conversation, &lines, id, scope, force)?;
     let journal = Arc::clone(journal);
-    let work = tokio::task::spawn_blocking(move || task.restore_files(&journal).map(|files| (task, files)));
+    let work = task::blocking(move || task.restore_files(&journal).map(|files| (task, files)));
     let (task, files) = work.await.map_err(|error| RewindError::Stopped(error.to_string()))??;
     task.finish(conversation, files)
 }
@@ -286,7 +287,7 @@ pub async fn revert_hunk(
 ) -> Result<String, String> {
     let (journal, last) = (Arc::clone(journal), conversation.last_item());
     let path = hunk.path.clone();
-    let work = tokio::task::spawn_blocking(move || review::revert(&journal, turn, &hunk, last)).await;
+    let work = task::blocking(move || review::revert(&journal, turn, &hunk, last)).await;
     let outcome = work.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     match outcome.left.into_iter().next() {
         Some((_, why)) => Err(why),

@@ -15,6 +15,7 @@ use crate::session::conversation::Conversation;
 use crate::session::reopen;
 use crate::turn::run::Turn;
 use base::model::request::Params;
+use base::process::task;
 use context::session::list;
 use context::session::log;
 use context::session::record::ParentCall;
@@ -69,7 +70,7 @@ impl SubAgentRunner {
         let control = TurnControl::within(&self.questions, &sender, cx.cancel.clone(), name);
         drop(sender);
         let (sink, kind_name) = (Arc::clone(&cx.progress), kind.name.clone());
-        let watching = tokio::spawn(async move {
+        let watching = task::spawn(async move {
             let mut progress = AgentProgress::default();
             while let Some(event) = events.recv().await {
                 if progress.take(&event) {
@@ -107,7 +108,7 @@ impl SubAgentRunner {
             new.parent = Some(ParentCall { session, call_id: cx.call_id.to_string() });
             return Ok(new);
         };
-        let opened = tokio::task::spawn_blocking(move || {
+        let opened = task::blocking(move || {
             let path = list::find(&state, &id).map_err(|_| format!("there is no agent {id} to resume"))?;
             reopen::restore(&state, &root, &path)
                 .map_err(|error| format!("agent {id} can't continue: {error}"))

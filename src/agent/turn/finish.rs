@@ -11,6 +11,7 @@ use crate::work::work_log::{CheckRun, WorkLog};
 use base::file;
 use base::model::item::{Item, ItemId};
 use base::model::observation::CheckKind;
+use base::process::task;
 use base::text::{one_line, plural};
 use context::session::journal::record::JournalRecord;
 use context::session::journal::record::PathState;
@@ -47,7 +48,7 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
     let wanted = if audience.headless { named_paths::wanted(&task) } else { Vec::new() };
     let (root, journal, from) = (Arc::clone(&cx.root), cx.journal.clone(), work.turn_start());
     // Reads the journal and looks at the disk.
-    let looked = tokio::task::spawn_blocking(move || {
+    let looked = task::blocking(move || {
         let net = journal.as_deref().map(|journal| net_changes(journal, from)).unwrap_or_default();
         let is_changed =
             |path: &str| net.get(Path::new(path)).copied().unwrap_or(true) && root.join(path).exists();

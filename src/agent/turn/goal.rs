@@ -9,6 +9,7 @@ use crate::parts::Agent;
 use crate::qa::checks::{CheckRunner, RanCheck};
 use base::deadline::Deadline;
 use base::model::usage::Usage;
+use base::process::task;
 use base::protocol::event::{Event, FailureCause, Level};
 use base::protocol::goal::{self, Goal, GoalOutcome, GoalRound};
 use base::protocol::notice as texts;
@@ -104,7 +105,7 @@ impl GoalTurn {
             TurnOpening::Check => false,
         };
         let journal = agent.dispatcher.cx.journal.clone();
-        let lines = tokio::task::spawn_blocking(move || journal.map_or(0, |journal| journal.lines().len()));
+        let lines = task::blocking(move || journal.map_or(0, |journal| journal.lines().len()));
         let usage = &agent.conversation.usage;
         let cost_usd = if usage.total == Usage::default() { Some(0.0) } else { usage.cost_usd() };
         Self { lines: lines.await.unwrap_or(0), cost_usd, for_goal, round: None }
@@ -183,7 +184,7 @@ async fn changed(journal: Option<Arc<Journal>>, from: usize) -> Vec<String> {
         let lines = journal.map(|journal| journal.lines()).unwrap_or_default();
         changed_files(lines.into_iter().skip(from), 0).into_keys().collect()
     };
-    tokio::task::spawn_blocking(read).await.unwrap_or_default()
+    task::blocking(read).await.unwrap_or_default()
 }
 
 fn said(goal: &Goal, round: &GoalRound, ran: &RanCheck) -> String {

@@ -13,6 +13,7 @@ use base::config::mode::Mode;
 use base::file::{self, FileError};
 use base::folder::atomic_write::{self, Expect};
 use base::pattern::Pattern;
+use base::process::task;
 use base::protocol::approval::{Answer, PlanRequest, Question};
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
@@ -43,7 +44,7 @@ pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
     }
     let text = plan_of(conversation.last_said()?)?.to_owned();
     let (root, plan) = (Arc::clone(dispatcher.root()), text.clone());
-    match tokio::task::spawn_blocking(move || write(&root, &plan)).await.ok()? {
+    match task::blocking(move || write(&root, &plan)).await.ok()? {
         Ok(path) => {
             notice(events, Level::Info, texts::plan_written(&path, dispatcher.interactive));
             Some(PlanRequest { path, text })
@@ -83,7 +84,7 @@ pub async fn ask(plan: PlanRequest, dispatcher: &Dispatcher, control: &TurnContr
             let _ = control.events.send(Event::Permission(permission));
             let PlanRequest { path, text } = plan;
             let file = dispatcher.root().join(&path);
-            let edited = tokio::task::spawn_blocking(move || was_edited(&file, &text)).await.unwrap_or(true);
+            let edited = task::blocking(move || was_edited(&file, &text)).await.unwrap_or(true);
             let how = if edited { "I have changed it: read it first" } else { "It is as you wrote it" };
             control.steer(format!(
                 "Carry out the plan in {path}. {how}. Tick off its steps as you finish them."

@@ -10,6 +10,7 @@ use crate::parts::Agent;
 use crate::qa::reviewer::{self, ChangeReviewer};
 use crate::session::review::Reviewer;
 use base::model::usage::Usage;
+use base::process::task;
 use base::protocol::event::{Event, Level};
 use base::protocol::review::{ChangedFile, Changes, ReviewOutcome};
 use tools::cx::ToolCx;
@@ -65,7 +66,7 @@ async fn outcome(
         return Err("it needs a session".to_owned());
     };
     let reviewer = Reviewer { journal, redactor: Arc::clone(&cx.redactor) };
-    let looked = tokio::task::spawn_blocking(move || reviewer.changes(turn)).await;
+    let looked = task::blocking(move || reviewer.changes(turn)).await;
     let changes = looked.map_err(|error| error.to_string())?;
     if changes.files.is_empty() {
         return Err("no file was changed".to_owned());

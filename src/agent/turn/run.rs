@@ -19,6 +19,7 @@ use crate::control::TurnControl;
 use crate::parts::Agent;
 use base::model::item::{Item, ItemId, ReminderTopic};
 use base::model::usage::{FinishReason, Usage};
+use base::process::task;
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::notice as texts;
 
@@ -141,7 +142,7 @@ impl<'a> Turn<'a> {
             return BTreeMap::new();
         }
         let sandbox = Arc::clone(&dispatcher.cx.sandbox);
-        tokio::task::spawn_blocking(move || sandbox.set_aside()).await.unwrap_or_default()
+        task::blocking(move || sandbox.set_aside()).await.unwrap_or_default()
     }
 
     /// The deadline ends the turn as an interrupt does.
@@ -150,7 +151,7 @@ impl<'a> Turn<'a> {
         let cancel = self.control.cancel.clone();
         let over = Arc::new(AtomicBool::new(false));
         let (is_over, at) = (Arc::clone(&over), deadline.at());
-        let clock = tokio::spawn(async move {
+        let clock = task::spawn(async move {
             tokio::time::sleep_until(at.into()).await;
             is_over.store(true, Ordering::Relaxed);
             cancel.cancel();

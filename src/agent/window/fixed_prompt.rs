@@ -8,6 +8,7 @@ use base::config::prompts;
 use base::config::trusted::held_back::RulesHashes;
 use base::model::call::ToolSpec;
 use base::model::request::Params;
+use base::process::task;
 use context::parts::{FixedPart, FixedParts, Schemas};
 use context::rules::project_rules::ProjectRules;
 use context::tokens::request_size::Countable as _;
@@ -102,7 +103,7 @@ impl FixedPrompt {
         look: impl FnOnce(&mut ProjectRules, &Path) -> T + Send + 'static,
     ) -> Option<T> {
         let (mut rules, workspace) = (self.rules.clone(), workspace.to_owned());
-        let looked = tokio::task::spawn_blocking(move || {
+        let looked = task::blocking(move || {
             let found = look(&mut rules, &workspace);
             (rules, found)
         });

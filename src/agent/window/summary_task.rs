@@ -7,6 +7,7 @@ use crate::control::TurnControl;
 use crate::sampling::sampler::Sampler;
 use crate::session::conversation::Conversation;
 use base::model::item::{ItemId, Summary};
+use base::process::task;
 use base::protocol::event::Event;
 use context::history::entry::HistoryEntry;
 use context::session::log::LogError;
@@ -38,7 +39,7 @@ impl SummaryTask {
         let covers = entries.iter().map(|entry| entry.id).collect();
         let writer = sampler.summarizer(sizes.settings);
         let goal = sizes.conversation.state.history.goal().cloned();
-        let task = tokio::spawn(async move { writer.summarize(entries, goal, focus).await });
+        let task = task::spawn(async move { writer.summarize(entries, goal, focus).await });
         Self { covers, before, task }
     }
 

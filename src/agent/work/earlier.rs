@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::session::conversation::Conversation;
 use crate::work::work_log::CheckRun;
 use base::model::item::Item;
+use base::process::task;
 use context::session::outcomes::{self, TurnOutcome};
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
@@ -40,7 +41,7 @@ pub async fn keep(conversation: &Conversation, cx: &ToolCx) {
     let outcome =
         TurnOutcome::new(&session.to_string_lossy(), &clean(&task), changed, check, &clean(&answer));
     let state = Arc::<Path>::from(state);
-    let _ = tokio::task::spawn_blocking(move || outcomes::append(&state, &outcome)).await;
+    let _ = task::blocking(move || outcomes::append(&state, &outcome)).await;
 }
 
 fn result(run: &CheckRun) -> String {

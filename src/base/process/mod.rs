@@ -6,4 +6,5 @@ pub mod quiet;
 pub mod reap;
 pub mod run;
 pub mod service;
+pub mod task;
 pub mod timeout;

@@ -18,6 +18,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use super::reap;
 use super::run::{LaunchWrapper, clean_environment, prepare};
 use super::{descriptor, run};
+use crate::process::task;
 
 const COMPLAINT_BYTES: usize = 8 * 1024;
 
@@ -56,7 +57,7 @@ pub fn start(spec: ServiceSpec) -> io::Result<(Service, ChildStdin, ChildStdout)
         return Err(io::Error::other("its standard streams are not open"));
     };
     let complaints = Arc::default();
-    tokio::spawn(keep_tail(stderr, Arc::clone(&complaints)));
+    task::spawn(keep_tail(stderr, Arc::clone(&complaints)));
     Ok((Service { child, leader, lifeline, complaints }, stdin, stdout))
 }
 

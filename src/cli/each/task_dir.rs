@@ -9,6 +9,7 @@ use crate::cli::report::{Failure, OrFail};
 use agent::build::git::{self, Worktree};
 use base::config::paths::Paths;
 use base::config::trusted::trust;
+use base::process::task;
 use base::repository;
 
 pub const FOLDER: &str = ".mycode/each";
@@ -42,7 +43,7 @@ impl TaskDir {
             Isolation::InPlace => return Ok(Self { folder: dir.to_owned(), tree: None }),
             Isolation::Copy => {
                 let (from, to) = (dir.to_owned(), own.to_owned());
-                let copied = tokio::task::spawn_blocking(move || copy(&from, &to)).await;
+                let copied = task::blocking(move || copy(&from, &to)).await;
                 copied
                     .map_err(io::Error::other)
                     .flatten()

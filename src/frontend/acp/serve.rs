@@ -29,6 +29,7 @@ use super::prompt::Input;
 use super::session::work::Command;
 use super::sessions::{Request, Sessions};
 use super::source::{SessionSource, Which};
+use base::process::task;
 use base::protocol::event::SessionRow;
 
 const PAGE: usize = 100;
@@ -43,7 +44,7 @@ pub async fn run(
 ) -> io::Result<()> {
     let mut interrupts = std::pin::pin!(interrupts);
     let (client, lines) = Client::new();
-    let mut writer = tokio::spawn(write(lines, output));
+    let mut writer = task::spawn(write(lines, output));
     let mut server = Server { sessions: Arc::new(Sessions::new(client, source)), work: JoinSet::new() };
     let mut read = Ok(());
     loop {

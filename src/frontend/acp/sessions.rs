@@ -17,6 +17,7 @@ use super::error;
 use super::session::run::Session;
 use super::session::work::Command;
 use super::source::{SessionSource, Wanted, Which};
+use base::process::task;
 
 struct Entry {
     folder: PathBuf,
@@ -94,7 +95,7 @@ impl Sessions {
             let answer = NewSessionResponse::new(name.clone()).modes(modes).config_options(options);
             self.client.answer(&id, Ok(answer));
         }
-        let task = tokio::spawn(session.run(receiver));
+        let task = task::spawn(session.run(receiver));
         open.insert(name, Entry { folder, commands, task });
     }
 

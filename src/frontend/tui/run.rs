@@ -27,6 +27,7 @@ use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::transcript::replay;
 use crate::tui::update::on_message::update;
 use base::config::settings::ScreenSettings;
+use base::process::task;
 use base::protocol::event::{Event, Level};
 use base::protocol::op::{Control, Op, Quick};
 
@@ -332,7 +333,7 @@ impl FrontEnd {
 
     fn beside(&self, work: impl FnOnce() -> Option<Msg> + Send + 'static) {
         let done = self.done.clone();
-        tokio::task::spawn_blocking(move || work().map(|msg| done.send(msg)));
+        task::detached(move || work().map(|msg| done.send(msg)));
     }
 
     fn draw(&mut self) -> io::Result<()> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::task::spawn_blocking;
 
 use super::fields::{self, FieldRule};
 use super::known_servers::{KnownServers, ModelKey};
@@ -11,6 +10,7 @@ use crate::text_tools;
 use crate::wire::per_model::PerModel;
 use base::clock;
 use base::config::settings::{ProviderSettings, ToolCalls};
+use base::process::task;
 
 pub type Rules = Vec<&'static FieldRule>;
 
@@ -37,7 +37,7 @@ impl Lessons {
         let mut rules: Rules = match self.kept.clone() {
             Some(kept) => {
                 let place = self.place(model);
-                let refused = spawn_blocking(move || kept.get(&place).refused_fields(clock::now_ms())).await;
+                let refused = task::blocking(move || kept.get(&place).refused_fields(clock::now_ms())).await;
                 refused.unwrap_or_default().iter().filter_map(|label| FieldRule::named(label)).collect()
             }
             None => Rules::new(),
@@ -52,7 +52,7 @@ impl Lessons {
         self.models.set(model, rules.clone());
         if let Some(kept) = self.kept.clone() {
             let (place, fields) = (self.place(model), rules.iter().map(|rule| rule.label()).collect());
-            let _ = spawn_blocking(move || kept.refuses(&place, fields)).await;
+            let _ = task::blocking(move || kept.refuses(&place, fields)).await;
         }
     }
 

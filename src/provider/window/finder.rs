@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use tokio::task::spawn_blocking;
 
 use super::probe::{self, ServerWindow};
 use crate::learned::known_servers::{KnownServers, KnownWindow, ModelKey, ServerRecord};
@@ -18,6 +17,7 @@ use base::config::provider::models;
 use base::config::settings::{MIN_WINDOW_TOKENS, Origin, ProviderKind, ProviderSettings};
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
+use base::process::task;
 
 /// How long a start waits for a nearby server.
 const NEAR_WAIT: Duration = Duration::from_millis(300);
@@ -61,7 +61,7 @@ impl WindowFinder {
             Wait::Once => FIRST_WAIT,
         };
         let (finder, settings) = (self.clone(), settings.clone());
-        let asking = tokio::spawn(async move { finder.ask(place, &settings).await });
+        let asking = task::spawn(async move { finder.ask(place, &settings).await });
         match tokio::time::timeout(wait, asking).await {
             Ok(Ok(found)) => found,
             _ => kept(),
@@ -99,14 +99,14 @@ impl WindowFinder {
         } else {
             let known = self.known.clone();
             let answer = answer.map(|window| (window.tokens, window.source));
-            spawn_blocking(move || known.asked(&place, answer)).await.unwrap_or_default()
+            task::blocking(move || known.asked(&place, answer)).await.unwrap_or_default()
         };
         FoundWindow { window: record.window(clock::now_ms()), advice }
     }
 
     async fn get(&self, place: &ModelKey) -> ServerRecord {
         let (known, place) = (self.known.clone(), place.clone());
-        spawn_blocking(move || known.get(&place)).await.unwrap_or_default()
+        task::blocking(move || known.get(&place)).await.unwrap_or_default()
     }
 }
 
@@ -165,7 +165,7 @@ impl Provider for LearningProvider {
             let learned = limit.map(|tokens| (known.clone(), place.clone(), tokens));
             async move {
                 if let Some((known, place, tokens)) = learned {
-                    let _ = spawn_blocking(move || known.refused(&place, tokens)).await;
+                    let _ = task::blocking(move || known.refused(&place, tokens)).await;
                 }
                 event
             }

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::settings::Program;
 use base::config::trusted::plugin;
 use base::process::run::KillOnDrop;
+use base::process::task;
 use base::process::{descriptor, reap};
 use base::secret;
 
@@ -72,7 +73,7 @@ pub async fn run(
     let (out, err) = (Kept::default(), Kept::default());
     let reading = (keep(child.stdout.take(), Arc::clone(&out)), keep(child.stderr.take(), Arc::clone(&err)));
     let (mut stdin, input) = (child.stdin.take(), input.to_vec());
-    let mut talk = tokio::spawn(async move {
+    let mut talk = task::spawn(async move {
         let write = async {
             // A hook may exit without reading its input.
             if let Some(mut stdin) = stdin.take() {

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 
+use base::process::task;
+
 const WAITING: usize = 256;
 const MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 const HEADER_BYTES: usize = 64 * 1024;
@@ -49,7 +51,7 @@ impl Connection {
     /// Writes to `stdin` until it breaks or the connection is dropped.
     pub fn new(mut stdin: impl AsyncWrite + Unpin + Send + 'static) -> Self {
         let (out, mut waiting) = mpsc::channel::<Vec<u8>>(WAITING);
-        tokio::spawn(async move {
+        task::spawn(async move {
             while let Some(bytes) = waiting.recv().await {
                 if stdin.write_all(&bytes).await.is_err() || stdin.flush().await.is_err() {
                     break;

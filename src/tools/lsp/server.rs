@@ -19,6 +19,7 @@ use super::protocol::{self, Abilities, Finding};
 use base::config::language_servers::LanguageServer;
 use base::file;
 use base::process::service::{self, Service, ServiceSpec};
+use base::process::task;
 use base::text::one_line;
 
 const START: Duration = Duration::from_secs(60);
@@ -105,7 +106,7 @@ impl Server {
             stop: CancellationToken::new(),
             turn: tokio::sync::Mutex::default(),
         });
-        tokio::spawn(Arc::clone(&server).run(service, stdout, row.options.clone()));
+        task::spawn(Arc::clone(&server).run(service, stdout, row.options.clone()));
         Ok(server)
     }
 

@@ -9,7 +9,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +18,7 @@ use super::server::{Phase, Server};
 use base::config::language_servers::{self, LanguageServer, ServersSetting};
 use base::path;
 use base::process::service::ServiceSpec;
+use base::process::task;
 use guard::sandbox::launch;
 use guard::sandbox::session::{self, Sandbox};
 
@@ -169,7 +169,7 @@ impl LanguageServers {
         for edit in edits {
             let (servers, sender) = (self.clone(), sender.clone());
             let pending = PendingEdit::new(self);
-            tokio::spawn(async move {
+            task::spawn(async move {
                 let _pending = pending;
                 let report = timeout(FIND, servers.look_at(edit)).await.ok().flatten();
                 if let Some(report) = report
@@ -268,7 +268,7 @@ impl LanguageServers {
             let server = {
                 let _alone = self.0.starting.lock().await;
                 let (servers, file) = (self.clone(), file.to_owned());
-                let found = spawn_blocking(move || servers.find_or_start(&file)).await;
+                let found = task::blocking(move || servers.find_or_start(&file)).await;
                 found.unwrap_or(Err(NoServer::Unknown))?
             };
             if server.ready().await {
@@ -476,7 +476,7 @@ mod tests {
     async fn a_search_that_panics_does_not_stay_pending() {
         let servers = LanguageServers::off();
         let pending = PendingEdit::new(&servers);
-        let crashed = tokio::spawn(async move {
+        let crashed = task::spawn(async move {
             let _pending = pending;
             panic!("a bug");
         });

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync;
-use tokio::task::spawn_blocking;
 
 use super::catalog::{Catalog, Learned, LearnedServer};
 use super::client::connection::Connection;
@@ -17,6 +16,7 @@ use super::config::entry;
 use super::config::server::{Server, Transport};
 use base::config::files::load::Loaded;
 use base::config::trusted::agent_files::AgentFile;
+use base::process::task;
 
 /// Sign-in attempts per use: a server that refuses every token must not ask forever.
 const SIGN_INS: usize = 3;
@@ -166,7 +166,7 @@ impl Servers {
         if let Some(learned) = self.learned.clone().filter(|_| !slot.server.hash.is_empty()) {
             let hash = slot.server.hash.clone();
             // Only the next session's listing depends on it.
-            let _ = spawn_blocking(move || learned.write(&hash, &offers)).await;
+            let _ = task::blocking(move || learned.write(&hash, &offers)).await;
         }
     }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, join_all};
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
-use tokio::task::spawn_blocking;
 
 use super::catalog::{self, Catalog, LearnedTool};
 use super::client::error::McpError;
@@ -16,6 +15,7 @@ use crate::api::{Prepared, Preview, Specs, ToolError, ToolOutcome, ToolSource, i
 use crate::cx::ToolCx;
 use base::model::call::ToolSpec;
 use base::model::envelope::ErrorCode;
+use base::process::task;
 use base::search::fuzzy;
 use base::text::elide;
 use guard::policy::access::Access;
@@ -176,7 +176,7 @@ impl RemoteCall {
         });
         let result = called.await.map_err(error)?;
         let (title, cx) = (format!("{}.{}", self.server, tool.name), cx.clone());
-        spawn_blocking(move || result::envelope(result, &title, &cx)).await.map_err(|error| {
+        task::blocking(move || result::envelope(result, &title, &cx)).await.map_err(|error| {
             ToolError::model(ErrorCode::InternalError, format!("the result cannot be shown: {error}"))
         })
     }

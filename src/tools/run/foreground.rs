@@ -16,6 +16,7 @@ use super::visible_output::Progress;
 use crate::api::{ToolError, ToolOutcome, blocking};
 use crate::cx::ToolCx;
 use base::process::run::{self as process, CommandOutcome, CommandSpec};
+use base::process::task;
 use guard::sandbox::launch;
 
 /// The file descriptor on which the shell reports its last folder: too high for scripts to use.
@@ -110,7 +111,7 @@ impl Foreground {
         let (cancel, watching) = (CancellationToken::new(), cx.clone());
         let (job, ends) = (Arc::new(OnceLock::<Arc<BackgroundJob>>::new()), cancel.clone());
         let owner = Arc::clone(&job);
-        let task = tokio::spawn(async move {
+        let task = task::spawn(async move {
             let mut progress = Progress::default();
             let watch = |chunk: &[u8]| match owner.get() {
                 Some(job) => job.append(chunk, 0),

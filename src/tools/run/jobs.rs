@@ -19,6 +19,7 @@ use base::file;
 use base::model::envelope::Envelope;
 use base::model::observation::{Command, Observation};
 use base::process::run::{self, CommandOutcome, CommandSpec};
+use base::process::task;
 use base::protocol::event::JobRow;
 use base::text::one_line;
 
@@ -220,7 +221,7 @@ impl Jobs {
         outcome: impl Future<Output = io::Result<CommandOutcome>> + Send + 'static,
     ) -> u32 {
         let (id, all) = (job.id, Arc::downgrade(self));
-        tokio::spawn(async move {
+        task::spawn(async move {
             let outcome = outcome.await;
             {
                 let mut state = job.state.lock();

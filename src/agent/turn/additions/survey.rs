@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::session::conversation::Conversation;
 use base::config::mode::Mode;
 use base::model::item::Item;
+use base::process::task;
 use base::sanitize;
 use evidence::note::progress;
 use evidence::survey;
@@ -24,7 +25,7 @@ pub async fn block(
 ) -> Option<String> {
     let max_chars = (window_tokens as f64 * CHARS_PER_WINDOW_TOKEN).min(MAX_CHARS) as usize;
     let root = Arc::clone(&cx.root);
-    let gathered = tokio::task::spawn_blocking(move || match mode {
+    let gathered = task::blocking(move || match mode {
         Mode::Auto => None,
         Mode::Explore => Some(survey::structure(&root, max_chars)),
         Mode::Analyze => Some(survey::size_and_marks(&root, max_chars)),

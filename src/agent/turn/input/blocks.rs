@@ -17,6 +17,7 @@ use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::turn::additions::{notes, skills, survey};
 use base::model::item::UserMessage;
+use base::process::task;
 use context::mention;
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
@@ -145,7 +146,7 @@ async fn within<T>(
 
 /// Work that reads the disk, off the async threads.
 fn blocking<'a>(work: impl FnOnce() -> Option<String> + Send + 'static) -> BoxFuture<'a, Option<String>> {
-    tokio::task::spawn_blocking(work).map(|done| done.ok().flatten()).boxed()
+    task::blocking(work).map(|done| done.ok().flatten()).boxed()
 }
 
 fn ready<'a>(block: Option<String>) -> BoxFuture<'a, Option<String>> {

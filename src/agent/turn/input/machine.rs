@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::calls::dispatcher::Dispatcher;
 use base::deadline::Deadline;
 use base::machine;
+use base::process::task;
 use base::programs;
 use base::repository;
 use base::sanitize;
@@ -194,6 +195,6 @@ pub async fn block(task: &str, dispatcher: &Dispatcher, sub_agent: bool) -> Opti
         sub_agent,
         deadline: dispatcher.cx.deadline,
     };
-    let block = tokio::task::spawn_blocking(move || machine.block()).await.ok()?;
+    let block = task::blocking(move || machine.block()).await.ok()?;
     Some(dispatcher.cx.redactor.redact(&block, TextSource::Text).into_owned())
 }

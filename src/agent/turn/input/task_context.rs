@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::session::conversation::Conversation;
 use crate::turn::additions::notes;
 use crate::work::earlier;
+use base::process::task;
 use base::sanitize;
 use evidence::task_context::DEFAULT_MAX_CHARS;
 use tools::cx::ToolCx;
@@ -28,7 +29,7 @@ pub async fn block(
         return None;
     }
     let (asked, task) = (Arc::clone(&retriever), text.to_owned());
-    let work = tokio::task::spawn_blocking(move || asked.task_context(&task));
+    let work = task::blocking(move || asked.task_context(&task));
     let found = tokio::time::timeout(timeout, work).await.ok()?.ok()?;
     retriever.remember(text);
     let mut found = found?;

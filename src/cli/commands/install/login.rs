@@ -8,6 +8,7 @@ use crate::cli::commands::mcp::open::show_page;
 use crate::cli::report::{self, Failure, FailureKind};
 use base::config::paths::Paths;
 use base::config::provider::saved_keys::{KeyState, SavedKeys};
+use base::process::task;
 use base::protocol::notice;
 use base::secret::Secret;
 use provider::key_request::KeyRequest;
@@ -78,7 +79,7 @@ async fn read_key() -> Result<Secret, Failure> {
         silent.local_modes.remove(LocalModes::ECHO);
         let _ = termios::tcsetattr(io::stdin(), OptionalActions::Flush, &silent);
     }
-    let read = tokio::task::spawn_blocking(|| {
+    let read = task::blocking(|| {
         let mut line = Vec::new();
         io::stdin().lock().take(MOST_BYTES).read_until(b'\n', &mut line).map(|_| line)
     });

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
-use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use super::manage::{TestArgs, oauth};
@@ -13,6 +12,7 @@ use super::open::{self, OpenedServers};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use base::config::files::load;
+use base::process::task;
 use base::protocol::approval::AskedQuestion;
 use base::sanitize::clean;
 use tools::mcp::client::error::McpError;
@@ -123,7 +123,7 @@ impl Asker for LineAsker {
             if !std::io::stdin().is_terminal() {
                 return Some(vec![String::new(); questions.len()]);
             }
-            spawn_blocking(move || questions.iter().map(answer).collect()).await.ok().flatten()
+            task::blocking(move || questions.iter().map(answer).collect()).await.ok().flatten()
         })
     }
 }

@@ -13,6 +13,7 @@ use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
 use base::config::paths::Paths;
+use base::process::task;
 use base::protocol::event::SessionRow;
 use context::session::{list, stored};
 use frontend::acp::source::{Opened, SessionSource, Wanted, Which as Asked};
@@ -63,7 +64,7 @@ impl Source {
         setup.editor = Some(Arc::new(Editor(files)));
         let folder = setup.workspace.clone();
         // Blocking: reads the log of a stored session.
-        let started = tokio::task::spawn_blocking(move || agent_setup::start(setup)).await;
+        let started = task::blocking(move || agent_setup::start(setup)).await;
         let handle = match started {
             Ok(started) => started.map_err(failed)?,
             Err(error) => return Err(error::failed(error.to_string())),
@@ -92,7 +93,7 @@ impl SessionSource for Source {
                 Some(folder) => list::list(&Paths::from_env().project(&canonical(&folder))),
                 None => list::everywhere(&Paths::from_env().projects(), usize::MAX),
             };
-            tokio::task::spawn_blocking(read).await.unwrap_or_default()
+            task::blocking(read).await.unwrap_or_default()
         }
         .boxed()
     }
@@ -103,7 +104,7 @@ impl SessionSource for Source {
                 Some(project) => stored::delete(&project, &session).map_err(error::failed),
                 None => Ok(()),
             };
-            tokio::task::spawn_blocking(delete).await.unwrap_or(Ok(()))
+            task::blocking(delete).await.unwrap_or(Ok(()))
         }
         .boxed()
     }

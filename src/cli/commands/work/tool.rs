@@ -18,6 +18,7 @@ use agent::control::TurnControl;
 use base::config::settings::Permission;
 use base::model::call::ToolCall;
 use base::model::envelope::Status;
+use base::process::task;
 
 #[derive(Args, Debug)]
 pub struct ToolArgs {
@@ -62,7 +63,7 @@ pub async fn run(cli: &SharedArgs, args: &ToolArgs) -> Result<bool, Failure> {
 async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> Result<bool, Failure> {
     let control = Arc::new(TurnControl::alone(CancellationToken::new()));
     let interrupt = Arc::clone(&control);
-    let watch = tokio::spawn(async move {
+    let watch = task::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
             interrupt.cancel.cancel();
             // The call cleans up; a second Ctrl-C ends the program.

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use crate::exec::compat::claude::uuid;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
+use base::process::task;
 use base::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
 use base::protocol::claude_tools;
 use base::protocol::host::HostProgram;
@@ -70,7 +71,7 @@ pub enum FromHost {
 impl HostLink {
     pub fn open(input: impl AsyncBufRead + Unpin + Send + 'static) -> Self {
         let (sender, messages) = unbounded_channel();
-        tokio::spawn(read(input, sender));
+        task::spawn(read(input, sender));
         let (port, asked) = unbounded_channel();
         let (port, early, waiting) = (HostPort(port), VecDeque::new(), HashMap::new());
         Self { messages, port, asked, early, waiting, initialize: None, closed: false }

@@ -13,7 +13,6 @@ use rmcp::transport::auth::AuthorizationManager;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{AuthClient, IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
-use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::bounded::{BoundedOutput, MAX_MESSAGE_BYTES};
@@ -28,6 +27,7 @@ use super::stdio::{self, Program};
 use crate::mcp::config::server::{self, OAuth, Server, Transport};
 use base::process::run::Exit;
 use base::process::service::Service;
+use base::process::task;
 use base::protocol::host::HostProgram;
 use guard::sandbox::session::Sandbox;
 
@@ -145,7 +145,7 @@ async fn over_http(
 async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpError> {
     let open = |calls: Arc<Calls>| async move {
         let (program, sandbox) = (program(server, place)?, Arc::clone(&place.sandbox));
-        let started = spawn_blocking(move || stdio::start(program, &sandbox)).await;
+        let started = task::blocking(move || stdio::start(program, &sandbox)).await;
         let started = started.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         let (service, stdin, stdout) = started
             .map_err(|error| McpError::Start(format!("{} could not be started: {error}", server.shown())))?;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use rmcp::transport::auth::{AuthError, CredentialStore, StoredCredentials};
-use tokio::task::spawn_blocking;
 
 use base::file;
 use base::folder::atomic_write::{self, Expect};
+use base::process::task;
 
 #[derive(Clone)]
 pub struct CredentialFile(pub PathBuf);
@@ -43,17 +43,17 @@ pub fn folder_name(server: &str, origin: &Path) -> String {
 impl CredentialStore for CredentialFile {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let file = self.clone();
-        spawn_blocking(move || file.read()).await.map_err(failed)
+        task::blocking(move || file.read()).await.map_err(failed)
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
         let file = self.clone();
-        spawn_blocking(move || file.write(&credentials)).await.map_err(failed)?.map_err(failed)
+        task::blocking(move || file.write(&credentials)).await.map_err(failed)?.map_err(failed)
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
         let file = self.clone();
-        let removed = spawn_blocking(move || std::fs::remove_file(&file.0)).await.map_err(failed)?;
+        let removed = task::blocking(move || std::fs::remove_file(&file.0)).await.map_err(failed)?;
         match removed {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
             _ => Ok(()),

@@ -10,6 +10,7 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use base::process::task;
 use base::protocol::host::HostProgram;
 
 pub struct HostTransport {
@@ -21,7 +22,7 @@ impl HostTransport {
     pub fn new(host: Arc<dyn HostProgram>, server: String) -> Self {
         let (messages, sent) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
-        tokio::spawn(relay(host, server, sent, answers));
+        task::spawn(relay(host, server, sent, answers));
         Self { messages, answers: answered }
     }
 }
@@ -65,7 +66,7 @@ async fn relay(
             continue;
         };
         let (host, answers) = (Arc::clone(&host), answers.clone());
-        tokio::spawn(async move {
+        task::spawn(async move {
             let answer = match host.request(request).await {
                 Ok(mut response) => response["mcp_response"].take(),
                 Err(why) => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": why}}),

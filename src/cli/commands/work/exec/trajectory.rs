@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use base::process::task;
 use base::protocol::event::Event;
 use records::export::write::{self, ExportFormat, ExportOptions};
 
@@ -34,7 +35,7 @@ impl TrajectoryWriter {
     pub fn follow(&self, mut events: UnboundedReceiver<Event>) -> UnboundedReceiver<Event> {
         let (sender, receiver) = unbounded_channel();
         let steps = self.steps.clone();
-        tokio::spawn(async move {
+        task::spawn(async move {
             while let Some(event) = events.recv().await {
                 let is_step = matches!(event, Event::ToolDone { .. } | Event::Item { .. } | Event::Window(_));
                 if sender.send(event).is_err() {
