@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, blocking};
 use crate::cx::ToolCx;
 use crate::file::change::text_of;
-use crate::lsp::protocol::{self, Place, Symbol};
+use crate::lsp::protocol::{self, Place};
 use crate::lsp::server::Server;
 use crate::lsp::servers::{NoServer, column};
 use crate::paths::{folder_or_root, read_access, target};
@@ -27,7 +27,6 @@ use base::text::{elide, one_line, plural};
 use guard::policy::access::Access;
 
 const PLACES: usize = 50;
-const NAMES: usize = 100;
 const MENTIONS: usize = 400;
 const VIEW_LINES: usize = 12;
 const LINE_CHARS: usize = 160;
@@ -44,7 +43,6 @@ enum Action {
     Definition,
     References,
     Hover,
-    Symbols,
 }
 
 #[derive(Deserialize)]
@@ -74,8 +72,7 @@ impl TypedTool for Symbols {
     type Args = Args;
     const NAME: &'static str = "Symbols";
     const DESCRIPTION: &'static str = prompts::TOOL_SYMBOLS;
-    const ARGUMENTS: &'static str =
-        "action? definition|references|hover|symbols, symbol?, path?, line? integer";
+    const ARGUMENTS: &'static str = "action? definition|references|hover, symbol?, path?, line? integer";
     const READ_ONLY: bool = true;
     const WORK: ToolWork<Args> = ToolWork::Async(|args, cx| {
         Box::pin(async move {
@@ -105,10 +102,8 @@ struct OpenFile {
 }
 
 async fn look(args: &Args, cx: &ToolCx) -> ToolOutcome {
-    if args.symbol().is_none()
-        && (args.path.is_none() || args.line.is_none() && args.action != Action::Symbols)
-    {
-        return Err(ToolError::invalid("Symbols needs a symbol, or a path (with a line, or action symbols)"));
+    if args.symbol().is_none() && (args.path.is_none() || args.line.is_none()) {
+        return Err(ToolError::invalid("Symbols needs a symbol, or a path with a line"));
     }
     let (file, line) = match &args.path {
         Some(path) => {
@@ -128,13 +123,10 @@ async fn look(args: &Args, cx: &ToolCx) -> ToolOutcome {
     let open = open(cx, &file).await?;
     let _turn = open.server.turn.lock().await;
     open.server.quiet().await;
-    if args.action == Action::Symbols {
-        return outline(args, cx, &open).await;
-    }
     let (line, column) = position(args, line, cx, &open)?;
     if args.action == Action::Hover {
         let answer = ask(&open, "textDocument/hover", protocol::at(&open.path, line, column)).await?;
-        let text = protocol::hover(answer).ok_or_else(|| nothing(args))?;
+        let text = protocol::hover(&answer).ok_or_else(|| nothing(args))?;
         return Ok(named(args, None).with_body("hover", elide(&text, HOVER_CHARS)));
     }
     let method = match args.action {
@@ -203,9 +195,8 @@ async fn defined(args: &Args, cx: &ToolCx) -> Vec<Place> {
         let Ok(answer) = server.ask("workspace/symbol", json!({"query": name}), ANSWER).await else {
             continue;
         };
-        let known = protocol::symbols(answer, &cx.root).into_iter();
-        let exact = known.filter(|symbol| symbol.name.trim_end_matches("()") == name);
-        places.extend(exact.map(|symbol| symbol.place).filter(|place| place.path.starts_with(&*cx.root)));
+        let known = protocol::places_of(name, &answer).into_iter();
+        places.extend(known.filter(|place| place.path.starts_with(&*cx.root)));
     }
     places.sort();
     places.dedup();
@@ -223,15 +214,8 @@ async fn open(cx: &ToolCx, file: &Path) -> Result<OpenFile, ToolError> {
     let without =
         |why: NoServer| ToolError::not_found(format!("{}: {why}. Use Grep", display(&cx.root, file)));
     (cx.progress)("waiting for the language server".to_owned());
-    let server = match timeout(READY, servers.server(file)).await {
-        Ok(server) => server.map_err(without)?,
-        Err(_) => {
-            return Err(without(NoServer::Failed(
-                "of this language".to_owned(),
-                "it is not ready yet".to_owned(),
-            )));
-        }
-    };
+    let late = |_| NoServer::Failed("of this language".to_owned(), "it is not ready yet".to_owned());
+    let server = timeout(READY, servers.server(file)).await.map_err(late).flatten().map_err(without)?;
     server.keep_up(file, &servers.language(file).unwrap_or_default(), &text);
     Ok(OpenFile { server, path: file.to_owned(), text })
 }
@@ -271,30 +255,6 @@ fn word(line: &str, name: &str) -> Option<usize> {
     line.match_indices(name)
         .map(|(at, _)| at)
         .find(|&at| !line[..at].ends_with(part) && !line[at + name.len()..].starts_with(part))
-}
-
-async fn outline(args: &Args, cx: &ToolCx, open: &OpenFile) -> ToolOutcome {
-    let answer = ask(open, "textDocument/documentSymbol", protocol::of_file(&open.path)).await?;
-    let mut symbols = protocol::symbols(answer, &open.path);
-    if let Some(name) = args.last_name() {
-        symbols.retain(|symbol| symbol.name.contains(name));
-    }
-    if symbols.is_empty() {
-        return Err(nothing(args));
-    }
-    let rows: Vec<String> = symbols.iter().take(NAMES).map(named_row).collect();
-    let mut text = format!("{} in {}", plural(symbols.len(), "symbol"), display(&cx.root, &open.path));
-    if symbols.len() > NAMES {
-        text.push_str(&format!(", {NAMES} shown"));
-    }
-    let found = Search { path: Some(display(&cx.root, &open.path)), ..Search::default() };
-    let envelope = Envelope::success(text).observed(Observation::Search(found));
-    Ok(envelope.with_body("symbols", rows.join("\n")))
-}
-
-fn named_row(symbol: &Symbol) -> String {
-    let Symbol { name, kind, place, depth, .. } = symbol;
-    format!("{}{} {kind} {}", "  ".repeat((*depth).min(6)), place.line + 1, one_line(name, LINE_CHARS))
 }
 
 /// Grouped by file, with lines, and more of them for definitions. Outside the workspace only the path is given.

@@ -1,13 +1,10 @@
-//! Converts the protocol's JSON to this folder's types; the only file that uses the protocol crate
-//! (gen-lsp-types, generated from the protocol's model, 3.18). Servers are inexact, so invalid pieces of a
-//! message are skipped. Facts:
+//! Converts the protocol's JSON to this folder's types. Servers are inexact, so invalid pieces of a message are
+//! skipped. Facts:
 //! <https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/>, 2026-11-22.
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use gen_lsp_types as lsp;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 const MOST: usize = 2_000;
@@ -38,14 +35,6 @@ pub struct Place {
     pub column: u32,
     /// The last line of the full item, if the server provides it.
     pub end_line: u32,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Symbol {
-    pub name: String,
-    pub kind: String,
-    pub place: Place,
-    pub depth: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,7 +87,7 @@ pub fn did_save(path: &Path, text: &str) -> Value {
     json!({"textDocument": {"uri": uri(path)}, "text": text})
 }
 
-/// For `didClose`, `documentSymbol` and `diagnostic`.
+/// For `didClose` and `diagnostic`.
 pub fn of_file(path: &Path) -> Value {
     json!({"textDocument": {"uri": uri(path)}})
 }
@@ -131,126 +120,82 @@ pub fn is_awaited(token: &str) -> bool {
 }
 
 /// Pushed findings of a file, with the version they refer to if given.
-pub fn published(mut params: Value) -> Option<(PathBuf, Option<i64>, Vec<Finding>)> {
+pub fn published(params: &Value) -> Option<(PathBuf, Option<i64>, Vec<Finding>)> {
     let path = path_of(params["uri"].as_str()?)?;
-    let version = params["version"].as_i64();
-    Some((path, version, findings(params["diagnostics"].take())))
+    Some((path, params["version"].as_i64(), findings(&params["diagnostics"])))
 }
 
 /// Findings that were requested; `None` if unchanged.
-pub fn pulled(mut answer: Value) -> Option<Vec<Finding>> {
-    let items = answer.get_mut("items").map(Value::take);
-    (answer["kind"] != "unchanged").then(|| findings(items.unwrap_or_default()))
+pub fn pulled(answer: &Value) -> Option<Vec<Finding>> {
+    (answer["kind"] != "unchanged").then(|| findings(&answer["items"]))
 }
 
-fn each<T: DeserializeOwned>(list: Value) -> impl Iterator<Item = T> {
-    let list = match list {
-        Value::Array(list) => list,
-        _ => Vec::new(),
-    };
-    list.into_iter().take(MOST).filter_map(one)
+fn each(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten().take(MOST)
 }
 
-fn one<T: DeserializeOwned>(value: Value) -> Option<T> {
-    serde_json::from_value(value).ok()
+/// Plain text, or the text of a markup object.
+fn text(value: &Value) -> Option<&str> {
+    value.as_str().or_else(|| value["value"].as_str())
 }
 
-fn findings(list: Value) -> Vec<Finding> {
-    let finding = |one: lsp::Diagnostic| Finding {
-        line: one.range.start.line,
-        column: one.range.start.character,
-        severity: match one.severity {
-            None | Some(lsp::DiagnosticSeverity::Error) => Severity::Error,
-            Some(lsp::DiagnosticSeverity::Warning) => Severity::Warning,
+fn position(at: &Value) -> Option<(u32, u32)> {
+    let number = |name: &str| u32::try_from(at[name].as_u64()?).ok();
+    Some((number("line")?, number("character")?))
+}
+
+fn findings(list: &Value) -> Vec<Finding> {
+    let finding = |one: &Value| {
+        let (line, column) = position(&one["range"]["start"])?;
+        let severity = match one["severity"].as_u64() {
+            None | Some(1) => Severity::Error,
+            Some(2) => Severity::Warning,
             Some(_) => Severity::Hint,
-        },
-        message: match one.message {
-            lsp::Message::String(text) => text,
-            lsp::Message::MarkupContent(markup) => markup.value,
-        },
-        code: one.code.map(|code| match code {
-            lsp::Code::Int(number) => number.to_string(),
-            lsp::Code::String(name) => name,
-        }),
+        };
+        let code = match &one["code"] {
+            Value::Number(number) => Some(number.to_string()),
+            name => name.as_str().map(str::to_owned),
+        };
+        Some(Finding { line, column, severity, message: text(&one["message"])?.to_owned(), code })
     };
-    each(list).map(finding).collect()
+    each(list).filter_map(finding).collect()
 }
 
-fn place(uri: &lsp::Uri, name: lsp::Range, whole: lsp::Range) -> Option<Place> {
-    let (line, column) = (name.start.line, name.start.character);
-    Some(Place { path: path_of(&uri.0)?, line, column, end_line: whole.end.line })
+fn place(uri: &Value, name: &Value, whole: &Value) -> Option<Place> {
+    let (line, column) = position(&name["start"])?;
+    let (end_line, _) = position(&whole["end"])?;
+    Some(Place { path: path_of(uri.as_str()?)?, line, column, end_line })
+}
+
+fn located(at: &Value) -> Option<Place> {
+    match at.get("targetUri") {
+        Some(uri) => place(uri, &at["targetSelectionRange"], &at["targetRange"]),
+        None => place(&at["uri"], &at["range"], &at["range"]),
+    }
 }
 
 pub fn places(answer: Value) -> Vec<Place> {
     let list = if answer.is_object() { json!([answer]) } else { answer };
-    let of = |value: Value| match value.get("targetUri") {
-        Some(_) => one(value).and_then(|link: lsp::LocationLink| {
-            place(&link.target_uri, link.target_selection_range, link.target_range)
-        }),
-        None => one(value).and_then(|at: lsp::Location| place(&at.uri, at.range, at.range)),
-    };
-    let mut places: Vec<Place> = each(list).filter_map(of).collect();
+    let mut places: Vec<Place> = each(&list).filter_map(located).collect();
     places.sort();
     places.dedup_by(|a, b| (&a.path, a.line) == (&b.path, b.line));
     places
 }
 
-pub fn symbols(answer: Value, file: &Path) -> Vec<Symbol> {
-    let mut found = Vec::new();
-    for value in each::<Value>(answer) {
-        if value.get("location").is_some() {
-            let Some(symbol) = one::<lsp::WorkspaceSymbol>(value) else { continue };
-            let (uri, range) = match &symbol.location {
-                lsp::WorkspaceSymbolLocation::Location(at) => (&at.uri, at.range),
-                lsp::WorkspaceSymbolLocation::LocationUriOnly(at) => (&at.uri, lsp::Range::default()),
-            };
-            let Some(place) = place(uri, range, range) else { continue };
-            let of = symbol.base_symbol_information;
-            found.push(Symbol { name: of.name, kind: kind(of.kind), place, depth: 0 });
-        } else if let Some(symbol) = one::<lsp::DocumentSymbol>(value) {
-            outline(symbol, file, 0, &mut found);
-        }
-    }
-    found
+/// Where the workspace's symbols of exactly this name stand.
+pub fn places_of(name: &str, answer: &Value) -> Vec<Place> {
+    let is_it =
+        |symbol: &&Value| text(&symbol["name"]).is_some_and(|known| known.trim_end_matches("()") == name);
+    each(answer).filter(is_it).filter_map(|symbol| located(&symbol["location"])).collect()
 }
 
-fn outline(symbol: lsp::DocumentSymbol, file: &Path, depth: usize, found: &mut Vec<Symbol>) {
-    let start = symbol.selection_range.start;
-    let place = Place {
-        path: file.to_owned(),
-        line: start.line,
-        column: start.character,
-        end_line: symbol.range.end.line,
-    };
-    if found.len() < MOST {
-        found.push(Symbol { name: symbol.name, kind: kind(symbol.kind), place, depth });
-    }
-    for child in symbol.children.into_iter().flatten() {
-        outline(child, file, depth + 1, found);
-    }
-}
-
-fn kind(kind: lsp::SymbolKind) -> String {
-    match kind {
-        lsp::SymbolKind::Custom(_) => "symbol".to_owned(),
-        known => format!("{known:?}").to_lowercase(),
-    }
-}
-
-#[allow(deprecated)] // Older servers answer so.
-pub fn hover(answer: Value) -> Option<String> {
-    let hover: lsp::Hover = one(answer)?;
-    let said = |part: lsp::MarkedString| match part {
-        lsp::MarkedString::String(text) => text,
-        lsp::MarkedString::MarkedStringWithLanguage(code) => code.value,
-    };
-    let text = match hover.contents {
-        lsp::Contents::MarkupContent(markup) => markup.value,
-        lsp::Contents::MarkedString(part) => said(part),
-        lsp::Contents::MarkedStringList(parts) => parts.into_iter().map(said).collect::<Vec<_>>().join("\n"),
+pub fn hover(answer: &Value) -> Option<String> {
+    let told = match &answer["contents"] {
+        Value::Array(parts) => parts.iter().filter_map(text).collect::<Vec<_>>().join("\n"),
+        part => text(part)?.to_owned(),
     };
     let is_fence = |line: &&str| line.trim_start().starts_with("```") || line.trim() == "---";
-    let lines: Vec<&str> = text.lines().filter(|line| !is_fence(line)).collect();
+    let lines: Vec<&str> = told.lines().filter(|line| !is_fence(line)).collect();
     Some(lines.join("\n").trim().to_owned()).filter(|text| !text.is_empty())
 }
 
@@ -303,12 +248,12 @@ mod tests {
         let odd = json!({"range": range, "severity": 9, "message": {"kind": "markdown", "value": "n"}});
         let list = json!([good, {"message": "no range"}, 3, odd]);
         let (path, version, found) =
-            published(json!({"uri": "file:///w/a", "version": 4, "diagnostics": list})).unwrap();
+            published(&json!({"uri": "file:///w/a", "version": 4, "diagnostics": list})).unwrap();
         assert_eq!((path, version, found.len()), (PathBuf::from("/w/a"), Some(4), 2));
         assert_eq!((found[0].severity, found[0].code.as_deref()), (Severity::Warning, Some("7")));
         assert_eq!((found[1].severity, found[1].message.as_str()), (Severity::Hint, "n"));
-        assert!(published(json!({"uri": 3})).is_none());
-        assert_eq!(pulled(json!({"kind": "unchanged"})), None);
+        assert!(published(&json!({"uri": 3})).is_none());
+        assert_eq!(pulled(&json!({"kind": "unchanged"})), None);
     }
 
     #[test]
@@ -327,14 +272,10 @@ mod tests {
             json!(["", "x: int"]),
             json!({"kind": "markdown", "value": "```py\nx: int\n```"}),
         ] {
-            assert_eq!(hover(json!({"contents": contents})).as_deref(), Some("x: int"));
+            assert_eq!(hover(&json!({"contents": contents})).as_deref(), Some("x: int"));
         }
-        assert_eq!(hover(Value::Null), None);
-        let flat = json!([{"name": "f", "kind": 12, "location": at, "containerName": "m"}]);
-        let deep = json!([{"name": "C", "kind": 5, "range": range, "selectionRange": range, "children": [
-            {"name": "f", "kind": 6, "range": range, "selectionRange": range}]}]);
-        assert_eq!(symbols(flat, Path::new("/w/a"))[0].kind, "function");
-        let found = symbols(deep, Path::new("/w/a"));
-        assert_eq!((found[1].name.as_str(), found[1].depth), ("f", 1));
+        assert_eq!(hover(&Value::Null), None);
+        let symbols = json!([{"name": "f()", "kind": 12, "location": at}, {"name": "g", "location": at}]);
+        assert_eq!(places_of("f", &symbols), [expected]);
     }
 }

@@ -37,8 +37,9 @@ const AGAIN: usize = 5;
 /// "Server cancelled" and "content modified": retry.
 const OUT_OF_DATE: [i64; 2] = [-32802, -32801];
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
+    #[default]
     Starting,
     Ready,
     /// The reason, for users; empty if we stopped it.
@@ -51,6 +52,7 @@ struct Document {
     used: u64,
 }
 
+#[derive(Default)]
 struct State {
     phase: Phase,
     abilities: Abilities,
@@ -65,7 +67,6 @@ struct State {
     leaving: bool,
     /// It has been quiet once after reading the project.
     settled_once: bool,
-    used: Instant,
 }
 
 pub struct Server {
@@ -74,6 +75,7 @@ pub struct Server {
     settings: Value,
     connection: Connection,
     state: Mutex<State>,
+    used: Mutex<Instant>,
     changed: watch::Sender<()>,
     stop: CancellationToken,
     /// One edit or query at a time.
@@ -89,19 +91,8 @@ impl Server {
             root,
             settings: row.settings.clone(),
             connection: Connection::new(stdin),
-            state: Mutex::new(State {
-                phase: Phase::Starting,
-                abilities: Abilities::default(),
-                open: HashMap::new(),
-                found: Found::default(),
-                busy: HashSet::new(),
-                events: 0,
-                refreshes: 0,
-                was_ready: false,
-                leaving: false,
-                settled_once: false,
-                used: Instant::now(),
-            }),
+            state: Mutex::default(),
+            used: Mutex::new(Instant::now()),
             changed: watch::Sender::new(()),
             stop: CancellationToken::new(),
             turn: tokio::sync::Mutex::default(),
@@ -162,10 +153,10 @@ impl Server {
         }
         self.changed.send_replace(());
         loop {
-            let used = self.state.lock().used;
+            let used = *self.used.lock();
             tokio::select! {
                 () = self.stop.cancelled() => break,
-                () = sleep_until(used + UNUSED) => if self.state.lock().used == used { break },
+                () = sleep_until(used + UNUSED) => if *self.used.lock() == used { break },
             }
         }
         self.state.lock().leaving = true;
@@ -208,9 +199,8 @@ impl Server {
 
     pub async fn ready(&self) -> bool {
         self.until(|state| state.phase != Phase::Starting).await;
-        let mut state = self.state.lock();
-        state.used = Instant::now();
-        state.phase == Phase::Ready
+        *self.used.lock() = Instant::now();
+        self.phase() == Phase::Ready
     }
 
     fn take(&self, mut message: Value) {
@@ -228,7 +218,7 @@ impl Server {
             let mut state = self.state.lock();
             match method {
                 "textDocument/publishDiagnostics" => {
-                    let Some((path, version, findings)) = protocol::published(params) else { return };
+                    let Some((path, version, findings)) = protocol::published(&params) else { return };
                     if !path.starts_with(&self.root) {
                         return;
                     }
@@ -314,8 +304,8 @@ impl Server {
 
     pub fn show(&self, path: &Path, language: &str, text: &str) -> Shown {
         let text_hash = file::hash(text.as_bytes());
+        *self.used.lock() = Instant::now();
         let mut state = self.state.lock();
-        state.used = Instant::now();
         let number = state.events;
         let used = state.open.values().map(|document| document.used).max().unwrap_or(0) + 1;
         let (version, method, message) = match state.open.get_mut(path) {
@@ -387,18 +377,10 @@ impl Server {
                 return self.phase() == Phase::Ready;
             }
         }
-        for _ in 0..AGAIN {
-            let question = protocol::of_file(&shown.path);
-            match self.connection.request("textDocument/diagnostic", question, START).await {
-                Ok(answer) => {
-                    if let Some(found) = protocol::pulled(answer) {
-                        self.state.lock().found.pulled(shown.path.clone(), found);
-                    }
-                    return true;
-                }
-                Err(RequestError::Refused { code, .. }) if OUT_OF_DATE.contains(&code) => self.quiet().await,
-                Err(_) => return false,
-            }
+        let question = protocol::of_file(&shown.path);
+        let Ok(answer) = self.ask("textDocument/diagnostic", question, START).await else { return false };
+        if let Some(found) = protocol::pulled(&answer) {
+            self.state.lock().found.pulled(shown.path.clone(), found);
         }
         true
     }
@@ -438,7 +420,7 @@ impl Server {
     }
 
     pub async fn ask(&self, method: &str, params: Value, limit: Duration) -> Result<Value, RequestError> {
-        self.state.lock().used = Instant::now();
+        *self.used.lock() = Instant::now();
         for _ in 0..AGAIN {
             match self.connection.request(method, params.clone(), limit).await {
                 Err(RequestError::Refused { code, .. }) if OUT_OF_DATE.contains(&code) => self.quiet().await,

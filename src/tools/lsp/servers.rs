@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use thiserror::Error;
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::findings;
@@ -75,29 +76,12 @@ struct Slot {
     why: String,
 }
 
-/// Counts an edit whose findings are pending, until it is dropped: also when looking for them panics.
-struct PendingEdit(LanguageServers);
-
-impl PendingEdit {
-    fn new(servers: &LanguageServers) -> Self {
-        servers.0.outstanding.send_modify(|count| *count += 1);
-        Self(servers.clone())
-    }
-}
-
-impl Drop for PendingEdit {
-    fn drop(&mut self) {
-        self.0.0.outstanding.send_modify(|count| *count -= 1);
-    }
-}
-
 #[derive(Default)]
 struct State {
     edits: Vec<Edit>,
     latest: HashMap<PathBuf, u64>,
     last: u64,
     slots: HashMap<(String, PathBuf), Slot>,
-    late: Vec<String>,
     wait: Option<Duration>,
 }
 
@@ -107,7 +91,9 @@ struct Inner {
     search: OsString,
     state: Mutex<State>,
     starting: tokio::sync::Mutex<()>,
-    outstanding: watch::Sender<usize>,
+    edited: watch::Sender<()>,
+    /// For findings on edits. What the last edit's wait didn't see of them is late.
+    searches: tokio::sync::Mutex<JoinSet<Option<String>>>,
 }
 
 #[derive(Clone)]
@@ -121,7 +107,8 @@ impl LanguageServers {
             search: std::env::var_os("PATH").unwrap_or_default(),
             state: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
-            outstanding: watch::Sender::new(0),
+            edited: watch::Sender::default(),
+            searches: tokio::sync::Mutex::default(),
         }))
     }
 
@@ -153,77 +140,43 @@ impl LanguageServers {
             None => before.map(str::to_owned),
         };
         state.edits.push(Edit { path: file.to_owned(), before, after: after.to_owned(), number });
+        drop(state);
+        self.0.edited.send_replace(());
     }
 
     /// New findings in the edited files, and late ones of earlier edits. Waits briefly, but not after an interrupt.
     pub async fn after_edits(&self, cancel: &CancellationToken) -> Option<String> {
-        let (edits, wait) = {
+        let (edits, mut wait) = {
             let mut state = self.0.state.lock();
             (std::mem::take(&mut state.edits), state.wait.unwrap_or(FIRST_WAIT))
         };
         if edits.is_empty() {
-            return self.taken_late();
+            wait = Duration::ZERO;
         }
-        let mut texts = Vec::new();
-        let (sender, mut reports) = mpsc::unbounded_channel();
+        let mut searches = self.0.searches.lock().await;
         for edit in edits {
-            let (servers, sender) = (self.clone(), sender.clone());
-            let pending = PendingEdit::new(self);
-            task::spawn(async move {
-                let _pending = pending;
-                let report = timeout(FIND, servers.look_at(edit)).await.ok().flatten();
-                if let Some(report) = report
-                    && let Err(unheard) = sender.send(report)
-                {
-                    servers.0.state.lock().late.push(unheard.0);
-                }
-            });
+            let servers = self.clone();
+            searches.spawn(Box::pin(async move { timeout(FIND, servers.look_at(edit)).await.ok().flatten() }));
         }
-        drop(sender);
-        let end = Instant::now() + wait;
-        loop {
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => break,
-                report = timeout_at(end, reports.recv()) => match report {
-                    Ok(Some(report)) => texts.push(report),
-                    Ok(None) => break,
-                    Err(_) => {
-                        self.0.state.lock().wait = Some(SHORT_WAIT);
-                        break;
-                    }
-                },
-            }
+        let (found, all) = reports(&mut searches, wait, cancel).await;
+        if !all && !wait.is_zero() && !cancel.is_cancelled() {
+            self.0.state.lock().wait = Some(SHORT_WAIT);
         }
-        reports.close();
-        texts.extend(std::iter::from_fn(|| reports.try_recv().ok()));
-        texts.splice(..0, std::mem::take(&mut self.0.state.lock().late));
-        (!texts.is_empty()).then(|| texts.join("\n"))
+        found
     }
 
     /// Late findings. Waits briefly for pending ones.
     pub async fn late(&self, cancel: &CancellationToken) -> Option<String> {
-        let mut outstanding = self.0.outstanding.subscribe();
         let reading =
             |slot: &Slot| slot.server.as_ref().is_some_and(|one| is_alive(one) && !one.knows_project());
         let limit =
             if self.0.state.lock().slots.values().any(reading) { LAST_WAIT_AT_FIRST } else { LAST_WAIT };
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => {}
-            _ = timeout(limit, outstanding.wait_for(|count| *count == 0)) => {}
-        }
-        self.taken_late()
-    }
-
-    fn taken_late(&self) -> Option<String> {
-        let late = std::mem::take(&mut self.0.state.lock().late);
-        (!late.is_empty()).then(|| late.join("\n"))
+        reports(&mut *self.0.searches.lock().await, limit, cancel).await.0
     }
 
     async fn superseded(&self, file: &Path, number: u64) {
-        let is_later = |_: &usize| self.0.state.lock().latest.get(file) != Some(&number);
-        let _ = self.0.outstanding.subscribe().wait_for(is_later).await;
+        let is_later = |_: &()| self.0.state.lock().latest.get(file) != Some(&number);
+        let _ = self.0.edited.subscribe().wait_for(is_later).await;
     }
 
     /// Reports what is new after an edit; `None` also if the file is edited again meanwhile.
@@ -424,21 +377,35 @@ impl Slot {
     }
 }
 
+/// What the searches found within `limit`, and whether all of them ended. One that panics has found nothing.
+async fn reports(
+    searches: &mut JoinSet<Option<String>>,
+    limit: Duration,
+    cancel: &CancellationToken,
+) -> (Option<String>, bool) {
+    let mut found: Vec<String> = Vec::new();
+    let gather = async {
+        while let Some(ended) = searches.join_next().await {
+            found.extend(ended.ok().flatten());
+        }
+    };
+    let all = tokio::select! {
+        biased;
+        gathered = timeout(limit, gather) => gathered.is_ok(),
+        () = cancel.cancelled() => false,
+    };
+    ((!found.is_empty()).then(|| found.join("\n")), all)
+}
+
 fn is_alive(server: &Server) -> bool {
     !matches!(server.phase(), Phase::Ended(_))
 }
 
 /// Characters before a column given in the server's units.
 pub fn characters(line: &str, column: u32, bytes: bool) -> usize {
-    let mut units = 0;
     let size = |c: char| if bytes { c.len_utf8() } else { c.len_utf16() };
-    line.chars()
-        .take_while(|c| {
-            let before = units < column as usize;
-            units += size(*c);
-            before
-        })
-        .count()
+    let ends = line.chars().scan(0, |end, c| Some(std::mem::replace(end, *end + size(c))));
+    ends.take_while(|start| *start < column as usize).count()
 }
 
 /// The column, in the server's units, of byte `at`.
@@ -474,14 +441,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_search_that_panics_does_not_stay_pending() {
-        let servers = LanguageServers::off();
-        let pending = PendingEdit::new(&servers);
-        let crashed = task::spawn(async move {
-            let _pending = pending;
-            panic!("a bug");
-        });
-        assert!(crashed.await.is_err());
-        assert_eq!(*servers.0.outstanding.borrow(), 0);
+        let mut searches = JoinSet::new();
+        searches.spawn(async { if true { panic!("a bug") } else { None } });
+        searches.spawn(async { Some("found".to_owned()) });
+        let (found, all) = reports(&mut searches, WAIT, &CancellationToken::new()).await;
+        assert_eq!((found.as_deref(), all), (Some("found"), true));
     }
 
     #[tokio::test]
