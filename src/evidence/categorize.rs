@@ -7,19 +7,11 @@ pub const MAX_REFERENCE: usize = 15;
 /// Files below this share of the best score are only to read.
 const MODIFY_SHARE: f32 = 0.45;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum FileCategory {
     Modify,
     Reference,
-}
-
-impl FileCategory {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Modify => "modify",
-            Self::Reference => "reference",
-        }
-    }
 }
 
 /// `files` are (path, kind, score), best first; one role per file.

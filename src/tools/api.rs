@@ -374,13 +374,15 @@ async fn until_interrupted<R: Send + 'static>(
     }
 }
 
+pub fn requires(schema: &Value, name: &str) -> bool {
+    schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name))
+}
+
 /// `path, offset?, limit?`: a schema's arguments on one line, for error messages.
 fn expected(schema: &Value) -> String {
     let Some(properties) = schema["properties"].as_object() else { return "none".to_owned() };
-    let required =
-        |name: &str| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
     let arguments = properties.iter().map(|(name, shape)| {
-        let mark = if required(name) { "" } else { "?" };
+        let mark = if requires(schema, name) { "" } else { "?" };
         shape["type"]
             .as_str()
             .map_or_else(|| format!("{name}{mark}"), |kind| format!("{name}{mark} ({kind})"))

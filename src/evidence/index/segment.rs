@@ -119,7 +119,7 @@ impl SegmentWriter {
         put_number(&mut footer, docs.len() as u64);
         for doc in docs {
             put_bytes(&mut footer, &doc.path);
-            footer.extend([doc.language.code(), doc.kind.code()]);
+            footer.extend([doc.language as u8, doc.kind as u8]);
             put_number(&mut footer, doc.size_bytes);
             put_number(&mut footer, doc.modified_ns);
             put_number(&mut footer, doc.passages.len() as u64);
@@ -179,8 +179,8 @@ impl Segment {
             let codes = cursor.take(2)?;
             let doc = Doc {
                 path,
-                language: FileLanguage::from_code(codes[0]).ok_or(Damaged)?,
-                kind: FilePurpose::from_code(codes[1]).ok_or(Damaged)?,
+                language: FileLanguage::from_repr(codes[0]).ok_or(Damaged)?,
+                kind: FilePurpose::from_repr(codes[1]).ok_or(Damaged)?,
                 size_bytes: cursor.number()?,
                 modified_ns: cursor.number()?,
                 passages: (0..cursor.small()?).map(|_| cursor.small()).collect::<Result<_, _>>()?,
@@ -199,34 +199,11 @@ impl Segment {
         std::iter::once(0).chain(ends).collect()
     }
 
-    /// Upper bound of a field's ids.
-    fn limit(&self, field: Field) -> u32 {
-        if field == Field::Body { self.passages } else { self.docs.len() as u32 }
-    }
-
     /// Calls `each` with the id of every passage or file that contains the word, and its count.
-    pub fn occurrences(
-        &self,
-        field: Field,
-        term: &str,
-        mut each: impl FnMut(u32, u32),
-    ) -> Result<(), Damaged> {
+    pub fn occurrences(&self, field: Field, term: &str, each: impl FnMut(u32, u32)) -> Result<(), Damaged> {
         let wanted = key(field, term);
         let after = self.blocks.partition_point(|block| *block.first <= *wanted);
-        let Some(block) = after.checked_sub(1) else { return Ok(()) };
-        let mut found = Ok(());
-        self.block(block, |key, count, bytes| {
-            if key == wanted {
-                found = postings(bytes, count, self.limit(field), &mut each);
-            }
-            key < wanted.as_slice()
-        })?;
-        found
-    }
-
-    /// Calls `each` with key, count and postings of every word in a block until it returns false.
-    fn block(&self, number: usize, mut each: impl FnMut(&[u8], u32, &[u8]) -> bool) -> Result<(), Damaged> {
-        let block = &self.blocks[number];
+        let Some(block) = after.checked_sub(1).map(|at| &self.blocks[at]) else { return Ok(()) };
         let bytes = read(&self.file, block.at, block.length)?;
         if crc32fast::hash(&bytes) != block.sum {
             return Err(Damaged);
@@ -236,7 +213,12 @@ impl Segment {
         while !cursor.is_empty() {
             key.truncate(cursor.small()? as usize);
             key.extend_from_slice(cursor.bytes()?);
-            if !each(&key, cursor.small()?, cursor.bytes()?) {
+            let (count, list) = (cursor.small()?, cursor.bytes()?);
+            if key == wanted {
+                let ids = if field == Field::Body { self.passages } else { self.docs.len() as u32 };
+                return postings(list, count, ids, each);
+            }
+            if key > wanted {
                 break;
             }
         }

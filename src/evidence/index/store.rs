@@ -129,35 +129,21 @@ impl Index {
     }
 }
 
-#[derive(Debug, Default)]
-struct Difference {
-    read: Vec<ProjectFile>,
-    /// Numbers of known files that are gone or changed.
-    gone: Vec<usize>,
-}
-
-impl Difference {
-    fn between(now: &[ProjectFile], index: &Index) -> Self {
-        let mut left: FxHashMap<&[u8], (usize, &Doc)> =
-            index.files().map(|(number, doc)| (doc.path.as_slice(), (number, doc))).collect();
-        let mut difference = Self::default();
-        for file in now {
-            let known = left.remove(file.path.as_slice());
-            if known.is_some_and(|(_, doc)| {
-                (doc.size_bytes, doc.modified_ns) == (file.size_bytes, file.modified_ns)
-            }) {
-                continue;
-            }
-            difference.gone.extend(known.map(|(number, _)| number));
-            difference.read.push(file.clone());
+/// The files to read, and the numbers of known ones that are gone or changed.
+fn difference(now: &[ProjectFile], index: &Index) -> (Vec<ProjectFile>, Vec<usize>) {
+    let mut left: FxHashMap<&[u8], (usize, &Doc)> =
+        index.files().map(|(number, doc)| (doc.path.as_slice(), (number, doc))).collect();
+    let (mut read, mut gone) = (Vec::new(), Vec::new());
+    for file in now {
+        let known = left.remove(file.path.as_slice());
+        let same = |doc: &Doc| (doc.size_bytes, doc.modified_ns) == (file.size_bytes, file.modified_ns);
+        if !known.is_some_and(|(_, doc)| same(doc)) {
+            gone.extend(known.map(|(number, _)| number));
+            read.push(file.clone());
         }
-        difference.gone.extend(left.into_values().map(|(number, _)| number));
-        difference
     }
-
-    fn is_empty(&self) -> bool {
-        self.read.is_empty() && self.gone.is_empty()
-    }
+    gone.extend(left.into_values().map(|(number, _)| number));
+    (read, gone)
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -197,7 +183,7 @@ impl IndexStore {
             (walk.join().unwrap_or_default(), opened)
         });
         if let Ok(index) = &opened
-            && Difference::between(&now, index).is_empty()
+            && difference(&now, index) == (Vec::new(), Vec::new())
         {
             return opened.map(|index| (index, Refreshed::default())).map_err(io::Error::other);
         }
@@ -221,20 +207,13 @@ impl IndexStore {
     }
 
     pub fn open(&self) -> Result<Index, Damaged> {
-        let mut last = Err(Damaged);
         // A segment may be merged away between reading its name and opening it.
-        for _ in 0..3 {
-            let text = file::read_own(&self.folder.join(MANIFEST)).map_err(|_| Damaged)?;
-            let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| Damaged)?;
-            last = self.open_parts(manifest);
-            if last.is_ok() {
-                break;
-            }
-        }
-        last
+        (0..3).map(|_| self.open_once()).find(Result::is_ok).unwrap_or(Err(Damaged))
     }
 
-    fn open_parts(&self, manifest: Manifest) -> Result<Index, Damaged> {
+    fn open_once(&self) -> Result<Index, Damaged> {
+        let text = file::read_own(&self.folder.join(MANIFEST)).map_err(|_| Damaged)?;
+        let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| Damaged)?;
         let parts = manifest.parts.into_iter().map(|part| match part.file.contains('/') {
             true => Err(Damaged),
             false => Part::open(&self.folder, part.file, &part.gone),
@@ -266,16 +245,16 @@ impl IndexStore {
 
     /// Reads new files and marks removed ones, or builds anew if worthwhile, and publishes.
     fn update(&self, index: Index, now: &[ProjectFile]) -> io::Result<(Index, Refreshed)> {
-        let difference = Difference::between(now, &index);
-        let done = Refreshed { read: difference.read.len(), dropped: difference.gone.len(), anew: false };
-        if difference.is_empty() && !index.parts.is_empty() {
+        let (read, gone) = difference(now, &index);
+        let done = Refreshed { read: read.len(), dropped: gone.len(), anew: false };
+        if read.is_empty() && gone.is_empty() && !index.parts.is_empty() {
             return Ok((index, done));
         }
         let Index { mut parts, files, .. } = index;
-        for (part, doc) in difference.gone.into_iter().map(|number| files[number]) {
+        for (part, doc) in gone.into_iter().map(|number| files[number]) {
             parts[part].gone[doc] = true;
         }
-        parts.extend(self.built(&difference.read)?);
+        parts.extend(self.built(&read)?);
         let gone = parts.iter().flat_map(|part| &part.gone);
         let too_many_gone =
             gone.clone().filter(|gone| **gone).count() as f64 > MAX_GONE_SHARE * gone.count() as f64;

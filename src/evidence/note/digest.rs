@@ -57,9 +57,9 @@ pub fn summary(listing: &NoteListing) -> String {
             archived => format!("No notes; {} in the archive.\n", text::plural(archived, "note")),
         };
     }
-    let kinds: Vec<String> = NoteKind::ALL
+    let kinds: Vec<String> = NoteKind::names()
         .into_iter()
-        .map(|(kind, name)| (name, current.iter().filter(|note| note.facts.kind == kind).count()))
+        .map(|name| (name, current.iter().filter(|note| note.facts.kind.as_str() == name).count()))
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| format!("{count} {name}"))
         .collect();

@@ -53,7 +53,7 @@ pub fn proposals(store: &NoteStore, listing: &NoteListing, now_ms: u64) -> Vec<P
         let note = &listing.notes[at];
         let newer_twin = current.iter().enumerate().find(|&(other_number, &other)| {
             other != at
-                && newer(&listing.notes[other], note, other, at)
+                && (listing.notes[other].changed_ms, other) > (note.changed_ms, at)
                 && listing.notes[other].facts.kind == note.facts.kind
                 && alike(&bags[number], &bags[other_number]) >= SAME
         });
@@ -84,10 +84,6 @@ pub fn proposals(store: &NoteStore, listing: &NoteListing, now_ms: u64) -> Vec<P
         proposals.push(Proposal { at, reason });
     }
     proposals
-}
-
-fn newer(a: &Note, b: &Note, at_a: usize, at_b: usize) -> bool {
-    (a.changed_ms, at_a) > (b.changed_ms, at_b)
 }
 
 /// Shared words as a share of all words; 0–1.

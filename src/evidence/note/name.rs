@@ -1,6 +1,6 @@
 //! Safe ids, file names and project paths. Ids are never turned into paths.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use base::path;
 
@@ -59,25 +59,14 @@ pub fn project_path(root: &Path, text: &str) -> Result<String, String> {
     let typed = Path::new(text);
     let absolute = path::normalize(&root.join(typed));
     match absolute.strip_prefix(root) {
-        Ok(inside) if !inside.as_os_str().is_empty() && !climbs(typed) => {
+        Ok(inside)
+            if !inside.as_os_str().is_empty()
+                && !typed.components().any(|part| part == Component::ParentDir) =>
+        {
             Ok(inside.to_string_lossy().into_owned())
         }
         _ => Err(format!("'{text}' is not a file of this project; name it relative to the project's folder")),
     }
-}
-
-/// Whether `..` leaves the starting folder at any point.
-fn climbs(path: &Path) -> bool {
-    let mut depth = 0_i32;
-    !path.is_absolute()
-        && path.components().any(|part| {
-            depth += match part {
-                std::path::Component::ParentDir => -1,
-                std::path::Component::Normal(_) => 1,
-                _ => 0,
-            };
-            depth < 0
-        })
 }
 
 #[cfg(test)]

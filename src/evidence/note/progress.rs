@@ -10,24 +10,23 @@ const MAX_OPEN: usize = 20;
 
 /// One row per open note: blockers first, then actions and task states.
 pub fn open(root: &Path) -> Vec<String> {
-    let mut open = all(root);
-    open.retain(|note| {
-        !note.archived
-            && (note.is_open_blocker() || matches!(note.facts.kind, NoteKind::Action | NoteKind::TaskState))
-    });
-    open.sort_by_key(|note| (!note.is_open_blocker(), std::cmp::Reverse(note.changed_ms)));
-    open.iter().take(MAX_OPEN).map(digest::row).collect()
+    rows(root, |note| {
+        note.is_open_blocker() || matches!(note.facts.kind, NoteKind::Action | NoteKind::TaskState)
+    })
 }
 
 /// One row per note that says what was found out.
 pub fn learned(root: &Path) -> Vec<String> {
-    let mut learned = all(root);
-    learned.retain(|note| {
-        !note.archived
-            && matches!(note.facts.kind, NoteKind::Conclusion | NoteKind::Reference | NoteKind::Outcome)
-    });
-    learned.sort_by_key(|note| std::cmp::Reverse(note.changed_ms));
-    learned.iter().take(MAX_OPEN).map(digest::row).collect()
+    rows(root, |note| {
+        matches!(note.facts.kind, NoteKind::Conclusion | NoteKind::Reference | NoteKind::Outcome)
+    })
+}
+
+fn rows(root: &Path, wanted: impl Fn(&Note) -> bool) -> Vec<String> {
+    let mut notes = all(root);
+    notes.retain(|note| !note.archived && wanted(note));
+    notes.sort_by_key(|note| (!note.is_open_blocker(), std::cmp::Reverse(note.changed_ms)));
+    notes.iter().take(MAX_OPEN).map(digest::row).collect()
 }
 
 pub fn all(root: &Path) -> Vec<Note> {

@@ -3,11 +3,15 @@
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 pub const FOLDER: &str = ".mycode/notes";
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, EnumIter, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum NoteKind {
     Blocker,
     Action,
@@ -22,20 +26,12 @@ pub enum NoteKind {
 }
 
 impl NoteKind {
-    pub const ALL: [(Self, &'static str); 9] = [
-        (Self::Blocker, "blocker"),
-        (Self::Action, "action"),
-        (Self::TaskState, "task_state"),
-        (Self::Conclusion, "conclusion"),
-        (Self::Gotcha, "gotcha"),
-        (Self::Pattern, "pattern"),
-        (Self::Outcome, "outcome"),
-        (Self::Reference, "reference"),
-        (Self::General, "general"),
-    ];
-
     pub fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+        self.into()
+    }
+
+    pub fn names() -> Vec<&'static str> {
+        Self::iter().map(Self::as_str).collect()
     }
 }
 
@@ -44,11 +40,8 @@ impl FromStr for NoteKind {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let plain = text.trim().to_lowercase().replace(['-', ' '], "_");
-        let found = Self::ALL.into_iter().find(|(_, name)| *name == plain).map(|(kind, _)| kind);
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(|(_, name)| name).join(", ");
-            format!("'{text}' is not a type of note; use {names}")
-        })
+        let found = Self::iter().find(|kind| kind.as_str() == plain);
+        found.ok_or_else(|| format!("'{text}' is not a type of note; use {}", Self::names().join(", ")))
     }
 }
 

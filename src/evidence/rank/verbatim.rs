@@ -43,12 +43,7 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<f32> {
         let text = text_of(root, path);
         finders.iter().map(|finder| finder.find(text.as_bytes()).is_some()).collect()
     };
-    let (first, second) = paths.split_at(paths.len() / 2);
-    let found: Vec<Vec<bool>> = std::thread::scope(|scope| {
-        let second = scope.spawn(|| second.iter().map(|path| look(path)).collect::<Vec<_>>());
-        let first: Vec<Vec<bool>> = first.iter().map(|path| look(path)).collect();
-        first.into_iter().chain(second.join().unwrap_or_default()).collect()
-    });
+    let found: Vec<Vec<bool>> = paths.iter().map(|path| look(path)).collect();
     let worth = |number: usize| {
         let holders = found.iter().filter(|held| held[number]).count();
         rarity(holders, found.len()) * (1.0 + (query.quoted[number].len() as f32 / 10.0).ln_1p())

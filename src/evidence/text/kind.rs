@@ -3,7 +3,8 @@
 use super::language::FileLanguage;
 use base::search::words::listed;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr)]
+#[repr(u8)]
 pub enum FilePurpose {
     Source,
     Test,
@@ -16,9 +17,6 @@ pub enum FilePurpose {
 }
 
 impl FilePurpose {
-    const ALL: [Self; 6] =
-        [Self::Source, Self::Test, Self::Document, Self::Example, Self::Settings, Self::Foreign];
-
     /// It goes with sources, and is looked at apart from them.
     pub fn is_beside(self) -> bool {
         matches!(self, Self::Test | Self::Document | Self::Example)
@@ -34,14 +32,6 @@ impl FilePurpose {
             Self::Settings => "settings",
             Self::Foreign => "generated",
         }
-    }
-
-    pub fn code(self) -> u8 {
-        self as u8
-    }
-
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(code)).copied()
     }
 
     pub fn of(path: &str, language: FileLanguage, head: &str) -> Self {

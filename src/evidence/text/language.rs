@@ -3,7 +3,8 @@
 use base::search::words::listed;
 
 /// Languages whose definitions are recognized; everything else is text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr)]
+#[repr(u8)]
 pub enum FileLanguage {
     Python,
     Rust,
@@ -37,18 +38,6 @@ const ENDINGS: &[(FileLanguage, &str)] = &[
 ];
 
 impl FileLanguage {
-    const ALL: [Self; 9] = [
-        Self::Python,
-        Self::Rust,
-        Self::Go,
-        Self::Script,
-        Self::Java,
-        Self::C,
-        Self::Code,
-        Self::Prose,
-        Self::Data,
-    ];
-
     pub fn of(path: &str) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
@@ -58,14 +47,6 @@ impl FileLanguage {
             None if ending.is_empty() => Self::Prose,
             None => Self::Data,
         }
-    }
-
-    pub fn code(self) -> u8 {
-        self as u8
-    }
-
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(code)).copied()
     }
 
     pub fn is_code(self) -> bool {

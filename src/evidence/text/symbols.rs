@@ -1,164 +1,79 @@
-//! A file's definitions, read line by line without a parser: fast, and fine with half-written
-//! code.
+//! A file's definitions, found line by line without a parser: fast, and fine with half-written code.
 
 use super::language::FileLanguage;
+use base::pattern::Pattern;
 use base::search::words::listed;
 
 const MAX_SYMBOLS: usize = 4_000;
 
-/// Names of functions, types, constants and the like, in order, may repeat.
-pub fn symbols(language: FileLanguage, text: &str) -> Vec<String> {
-    let names = lines(language, text).filter_map(|line| {
-        let trimmed = line.trim_start();
-        symbol(language, trimmed, trimmed.len() == line.len())
-    });
-    names.take(MAX_SYMBOLS).map(str::to_owned).collect()
-}
+/// Each group is a name. Constants inside functions are left out: no one looks for them.
+static DEFINITIONS: [(FileLanguage, Pattern); 7] = [
+    (
+        FileLanguage::Python,
+        Pattern::new(concat!(
+            r"(?m)^[ \t]*(?:async[ \t]+|c?p?def[ \t]+)?(?:def|class|cdef|cpdef|ctypedef)[ \t]+([[:alpha:]_][[:word:]]+)",
+            r"|^([[:alpha:]_][[:word:]]+)[ \t]*(?:=(?:[^=]|$)|: )",
+        )),
+    ),
+    (
+        FileLanguage::Rust,
+        Pattern::new(concat!(
+            r"(?m)^[ \t]*(?:[a-z]+(?:\([^)\n]*\))?[ \t]+)*(?:fn|struct|enum|trait|type|mod|macro_rules!|union)[ \t]+([[:alpha:]_][[:word:]]+)",
+            r"|^(?:[ \t]*pub(?:\([^)\n]*\))?[ \t]+)?(?:const|static)[ \t]+(?:mut[ \t]+)?([[:alpha:]_][[:word:]]+)",
+        )),
+    ),
+    (
+        FileLanguage::Go,
+        Pattern::new(
+            r"(?m)^(?:func[ \t]+(?:\([^)\n]*\)[ \t]*)?|[ \t]*type[ \t]+|const[ \t]+|var[ \t]+)([[:alpha:]_][[:word:]]+)",
+        ),
+    ),
+    (
+        FileLanguage::Script,
+        Pattern::new(concat!(
+            r"(?m)^[ \t]*(?:[a-z]+[ \t]+)*(?:function\*?|class|interface|type|enum|namespace)[ \t]+\$?([[:alpha:]_][[:word:]]+)",
+            r"|^(?:[ \t]*(?:export|default|declare|static|public|private|protected|readonly)[ \t]+)*(?:const|let|var)[ \t]+\$?([[:alpha:]_][[:word:]]+)",
+            r"|^[ \t]+(?:(?:async|static|get|set|public|private|protected|override)[ \t]+)*#?\$?([[:alpha:]_][[:word:]]+)[ \t]*\([^\n]*\{[ \t]*$",
+        )),
+    ),
+    (
+        FileLanguage::Java,
+        Pattern::new(concat!(
+            r"(?m)^[ \t]*(?:[a-z]+[ \t]+)*(?:class|interface|enum|record|object|trait|fun|def|struct|namespace)[ \t]+([[:alpha:]_][[:word:]]+)",
+            r"|^(?:[ \t]*(?:[a-z]+[ \t]+)+)?(?:val|var)[ \t]+([[:alpha:]_][[:word:]]+)",
+            r#"|^[ \t]*[A-Za-z@][^="'.;{}:(\n]*[ \t>\]]([[:alpha:]_][[:word:]]+)[ \t]*\([^\n]*[{,)(][ \t]*$"#,
+        )),
+    ),
+    (
+        FileLanguage::C,
+        Pattern::new(concat!(
+            r"(?m)^[ \t]*#[ \t]?define[ \t]+([[:alpha:]_][[:word:]]+)",
+            r##"|^(?:[A-Za-z_][^="#.;{}(\n]*[ \t*&:>])?([[:alpha:]_][[:word:]]+)[ \t]*\((?:[^\n]*[^; \t\n])?[ \t]*$"##,
+            r"|^[ \t]*(?:[a-z]+[ \t]+)*(?:struct|class|enum|union|namespace|concept|using)[ \t]+([[:alpha:]_][[:word:]]+)[^(\n]*(?:\{[^\n]*)?$",
+        )),
+    ),
+    (
+        FileLanguage::Code,
+        Pattern::new(concat!(
+            r"(?m)^[ \t]*(?:[a-z]+[ \t]+)*(?:def|class|module|function|func|sub|defmodule|defp|fn|type|struct|enum|interface|trait|",
+            r"protocol|extension|message|service|proc)[ \t]+([[:alpha:]_][[:word:]]+)",
+            r"|^let[ \t]+([[:alpha:]_][[:word:]]+)|^([[:alpha:]_][[:word:]]+)[ \t]*\(\)[ \t]*\{",
+        )),
+    ),
+];
 
-fn lines(language: FileLanguage, text: &str) -> impl Iterator<Item = &str> {
-    let lines = if language.is_code() { text.lines() } else { "".lines() };
-    lines.filter(move |line| {
-        let trimmed = line.trim_start();
-        !trimmed.is_empty() && line.len() <= 400 && !is_comment(language, trimmed)
-    })
-}
-
-fn is_comment(language: FileLanguage, line: &str) -> bool {
-    match language {
-        FileLanguage::Python => line.starts_with('#'),
-        FileLanguage::Code => line.starts_with("//") || line.starts_with("# "),
-        _ => line.starts_with("//") || line.starts_with('*') || line.starts_with("/*"),
-    }
-}
-
-/// Words that may precede the defining keyword.
-const MODIFIERS: &str = "\
-    pub export default async static public private protected internal abstract final const unsafe extern \
-    inline virtual constexpr explicit override sealed partial open data declare readonly friend typedef \
-    template local synchronized native suspend case cdef cpdef";
-
-/// Whether the word is followed by a defined name.
-fn defines(language: FileLanguage, word: &str) -> bool {
-    let words = match language {
-        FileLanguage::Python => "def class cdef cpdef ctypedef",
-        FileLanguage::Rust => "fn struct enum trait type mod const static macro_rules! union",
-        FileLanguage::Go => "func type const var",
-        FileLanguage::Script => "function function* class interface type enum namespace const let var",
-        FileLanguage::Java => "class interface enum record object trait fun def struct namespace val var",
-        FileLanguage::C => "struct class enum union namespace concept using",
-        FileLanguage::Code => {
-            "def class module function func sub defmodule defp fn type struct enum interface trait protocol \
-             extension message service proc let"
-        }
-        FileLanguage::Prose | FileLanguage::Data => "",
-    };
-    listed(words, word)
-}
-
-fn symbol(language: FileLanguage, line: &str, margin: bool) -> Option<&str> {
-    let defined = || line.strip_prefix("#define ").or_else(|| line.strip_prefix("# define "));
-    if language == FileLanguage::C
-        && let Some(rest) = defined()
-    {
-        return name_at(rest.trim_start());
-    }
-    let mut rest = line;
-    let mut modified = false;
-    for _ in 0..6 {
-        let end = rest.find(|c: char| c.is_whitespace() || c == '(' || c == '<').unwrap_or(rest.len());
-        let word = &rest[..end];
-        // Skip constants inside functions: no one looks for them.
-        let is_value = matches!(word, "const" | "let" | "var" | "val" | "static");
-        if defines(language, word) && (!is_value || margin || modified) {
-            let mut after = rest[end..].trim_start();
-            if language == FileLanguage::Go && word == "func" && after.starts_with('(') {
-                after = after.split_once(')')?.1.trim_start();
-            }
-            if matches!(
-                after.split_whitespace().next(),
-                Some("mut" | "fn" | "class" | "unsafe" | "struct" | "enum")
-            ) {
-                rest = after;
-                continue;
-            }
-            if language == FileLanguage::C && rest.contains('(') && !rest.contains('{') {
-                break;
-            }
-            return name_at(after);
-        }
-        if listed(MODIFIERS, word) {
-            modified = true;
-            rest = rest[end..].trim_start();
-            // `pub(crate) fn`, `template <class T>`.
-            if let Some(inside) = rest.strip_prefix('(') {
-                rest = inside.split_once(')')?.1.trim_start();
-            }
-            continue;
-        }
-        break;
-    }
-    match language {
-        FileLanguage::C if margin => c_function(line),
-        FileLanguage::Java => method(line, true),
-        FileLanguage::Script if !margin => method(line, false),
-        FileLanguage::Python if margin => assigned(line),
-        FileLanguage::Code if margin => shell_function(line),
-        _ => None,
-    }
-}
-
-fn name_at(text: &str) -> Option<&str> {
-    let text = text.trim_start_matches(['*', '&', '$', '@', '"']);
-    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
-    let name = &text[..end];
-    (name.len() > 1 && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
-}
-
-/// `static int name(…` unindented, also `Type Class::name(…`; not a call or statement.
-fn c_function(line: &str) -> Option<&str> {
-    let open = line.find('(')?;
-    let head = line[..open].trim_end();
-    if head.contains(['=', '"', '#', '.', ';', '{', '}']) || line.trim_end().ends_with(';') {
-        return None;
-    }
-    let start = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
-    let name = name_at(&head[start..])?;
-    (!listed(CONTROL, name)).then_some(name)
-}
-
+/// Words before a parenthesis that name nothing.
 const CONTROL: &str = "\
     if for while switch catch return else do try sizeof function constructor super await throw new typeof \
     using lock foreach synchronized assert defined elif match with";
 
-/// `name(…) {` in a class; with `typed`, only after a type or modifier.
-fn method(line: &str, typed: bool) -> Option<&str> {
-    let end = line.trim_end();
-    if !(end.ends_with('{') || typed && end.ends_with([',', ')', '('])) {
-        return None;
-    }
-    let open = line.find('(')?;
-    let head = line[..open].trim_end();
-    if head.contains(['=', '"', '\'', '.', ';', '{', '}', ':']) {
-        return None;
-    }
-    let start = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).map_or(0, |at| at + 1);
-    let first = head.split_whitespace().next()?;
-    if typed && start == 0 || listed(CONTROL, first) {
-        return None;
-    }
-    name_at(&head[start..]).filter(|name| !listed(CONTROL, name))
-}
-
-/// A constant or alias of a Python module.
-fn assigned(line: &str) -> Option<&str> {
-    let name = name_at(line)?;
-    let rest = line[name.len()..].trim_start();
-    (rest.starts_with('=') && !rest.starts_with("==") || rest.starts_with(": ")).then_some(name)
-}
-
-fn shell_function(line: &str) -> Option<&str> {
-    let (name, rest) = line.split_once("()")?;
-    rest.trim_start().starts_with('{').then(|| name_at(name)).flatten().filter(|found| *found == name.trim())
+/// Names of functions, types, constants and the like, in order, may repeat.
+pub fn symbols(language: FileLanguage, text: &str) -> Vec<String> {
+    let Some((_, pattern)) = DEFINITIONS.iter().find(|(of, _)| *of == language) else { return Vec::new() };
+    let has_calls = matches!(language, FileLanguage::C | FileLanguage::Java | FileLanguage::Script);
+    let names = pattern.captures_iter(text).filter_map(|found| found.iter().skip(1).flatten().next());
+    let names = names.map(|name| name.as_str()).filter(|name| !has_calls || !listed(CONTROL, name));
+    names.take(MAX_SYMBOLS).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -73,12 +73,8 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
             _ => sub,
         };
         if let Some(kind) = kind_of_script(script) {
-            return Some(check(
-                format!("{name} {}", [sub, script].join(" ").trim())
-                    .replace(&format!("{script} {script}"), script),
-                kind,
-                &[],
-            ));
+            let shown = if sub == script { script.to_owned() } else { format!("{sub} {script}") };
+            return Some(check(format!("{name} {shown}"), kind, &[]));
         }
     }
     let starts = |(kind, subs): &(&str, &str)| *kind == "runner" && (subs.is_empty() || listed(subs, sub));

@@ -66,6 +66,8 @@ pub(crate) struct PlannedChange {
     after: String,
     after_bytes: Vec<u8>,
     applied: AppliedEdits,
+    /// What a new file gets that continues one under another name.
+    mode: Option<u32>,
 }
 
 impl PlannedChange {
@@ -97,16 +99,50 @@ impl Removal {
             Change { path: Some(target.shown.clone()), applied, operation, diff, ..Change::default() };
         Ok(Envelope::success(format!("Deleted {}", target.shown)).observed(Observation::Edit(change)))
     }
-
-    pub(crate) fn put_back(&self, cx: &ToolCx) -> Result<(), ToolError> {
-        write_bytes(cx, &self.target, None, &self.bytes)
-    }
 }
 
 pub(crate) enum Intent {
     Change(Box<PlannedChange>),
+    Remove(Removal),
     /// There is nothing to do; the text says why.
     Nothing(Envelope),
+}
+
+impl Intent {
+    pub(crate) fn with_mode(mut self, mode: u32) -> Self {
+        if let Self::Change(plan) = &mut self {
+            plan.mode = Some(mode);
+        }
+        self
+    }
+
+    pub(crate) fn diff(&self) -> String {
+        match self {
+            Self::Change(plan) => plan.diff(),
+            Self::Remove(removal) => removal.diff(),
+            Self::Nothing(_) => String::new(),
+        }
+    }
+
+    pub(crate) fn carry_out(&self, cx: &ToolCx) -> ToolOutcome {
+        match self {
+            Self::Change(plan) => commit(cx, plan),
+            Self::Remove(removal) => removal.carry_out(cx),
+            Self::Nothing(envelope) => Ok(envelope.clone()),
+        }
+    }
+
+    /// Undoes what was just carried out.
+    pub(crate) fn put_back(&self, cx: &ToolCx) -> Result<(), ToolError> {
+        match self {
+            Self::Change(plan) => match &plan.before {
+                Some(loaded) => write_bytes(cx, &plan.target, Some(&plan.after_bytes), &loaded.bytes),
+                None => remove(cx, &plan.target, &plan.after_bytes),
+            },
+            Self::Remove(removal) => write_bytes(cx, &removal.target, None, &removal.bytes),
+            Self::Nothing(_) => Ok(()),
+        }
+    }
 }
 
 /// Reads a file that is about to be changed; `None` if it doesn't exist.
@@ -234,15 +270,7 @@ pub(crate) fn finish(
     if after.contains('\0') {
         return Err(ToolError::invalid("the new text contains a NUL character, which a text file cannot"));
     }
-    Ok(Intent::Change(Box::new(PlannedChange { target, before, after, after_bytes, applied })))
-}
-
-/// Undoes a change that was just made.
-pub(crate) fn put_back(cx: &ToolCx, plan: &PlannedChange) -> Result<(), ToolError> {
-    match &plan.before {
-        Some(loaded) => write_bytes(cx, &plan.target, Some(&plan.after_bytes), &loaded.bytes),
-        None => remove(cx, &plan.target, &plan.after_bytes),
-    }
+    Ok(Intent::Change(Box::new(PlannedChange { target, before, after, after_bytes, applied, mode: None })))
 }
 
 fn write_bytes(
@@ -253,9 +281,7 @@ fn write_bytes(
 ) -> Result<(), ToolError> {
     let path = &target.resolved.canonical;
     let (folder, name, made) = make_folders(path).map_err(|error| disk_error(cx, target, &error))?;
-    if let Some(journal) = &cx.journal {
-        journal.before_write("Edit", path, &made, before, Some(after));
-    }
+    journaled(cx, "Edit", path, &made, (before, Some(after)));
     let expect = before.map_or(Expect::Missing, Expect::Bytes);
     atomic_write::write_in(&folder, name, after, expect).map_err(|error| disk_error(cx, target, &error))?;
     cx.files.saw(path, file::hash(after), after);
@@ -271,29 +297,31 @@ fn remove(cx: &ToolCx, target: &PathTarget, bytes: &[u8]) -> Result<(), ToolErro
     if now != bytes {
         return Err(failed(FileError::Changed));
     }
-    if let Some(journal) = &cx.journal {
-        journal.before_write("Edit", path, &[], Some(bytes), None);
-    }
+    journaled(cx, "Edit", path, &[], (Some(bytes), None));
     folder.remove_file(name).map_err(|error| failed(error.into()))
 }
 
-/// Writes a plan and records the new content as known to the model. A failed write leaves the file unchanged. `mode` is what
-/// a new file gets.
-pub(crate) fn commit(cx: &ToolCx, plan: &PlannedChange, mode: Option<u32>) -> ToolOutcome {
-    let PlannedChange { target, before, after, after_bytes, applied } = plan;
+fn journaled(
+    cx: &ToolCx,
+    tool: &str,
+    path: &Path,
+    made: &[PathBuf],
+    (before, after): (Option<&[u8]>, Option<&[u8]>),
+) {
+    if let Some(journal) = &cx.journal {
+        journal.before_write(tool, path, made, before, after);
+    }
+}
+
+/// Writes a plan and records the new content as known to the model. A failed write leaves the file unchanged.
+fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
+    let PlannedChange { target, before, after, after_bytes, applied, mode } = plan;
     let path = &target.resolved.canonical;
     let (folder, name, made) = make_folders(path).map_err(|error| disk_error(cx, target, &error))?;
-    if let Some(journal) = &cx.journal {
-        let old = before.as_ref().map(|loaded| loaded.bytes.as_slice());
-        journal.before_write(
-            if applied.is_empty() { "Write" } else { "Edit" },
-            path,
-            &made,
-            old,
-            Some(after_bytes),
-        );
-    }
-    let expect = before.as_ref().map_or(Expect::Missing, |loaded| Expect::Bytes(&loaded.bytes));
+    let old = before.as_ref().map(|loaded| loaded.bytes.as_slice());
+    let tool = if applied.is_empty() { "Write" } else { "Edit" };
+    journaled(cx, tool, path, &made, (old, Some(after_bytes)));
+    let expect = old.map_or(Expect::Missing, Expect::Bytes);
     let on_disk = || match atomic_write::write_in(&folder, name, after_bytes, expect) {
         Ok(()) => Ok(()),
         Err(FileError::NotFound) => Err(vanished(target)),
@@ -305,7 +333,7 @@ pub(crate) fn commit(cx: &ToolCx, plan: &PlannedChange, mode: Option<u32>) -> To
         return Err(error);
     }
     if let (None, Some(mode), Ok((made, _))) = (before, mode, folder.open_file(name)) {
-        made.set_permissions(Permissions::from_mode(mode))
+        made.set_permissions(Permissions::from_mode(*mode))
             .map_err(|error| disk_error(cx, target, &error.into()))?;
     }
     let hash = file::hash(after_bytes);
@@ -373,8 +401,8 @@ fn make_folders(path: &Path) -> Result<(Folder, &OsStr, Vec<PathBuf>), FileError
 
 pub(crate) fn preview(intent: Result<Intent, ToolError>) -> Preview {
     match intent {
-        Ok(Intent::Change(plan)) => Preview::Diff(plan.diff()),
         Ok(Intent::Nothing(envelope)) => Preview::NoEffect(Ok(envelope)),
+        Ok(intent) => Preview::Diff(intent.diff()),
         Err(error) => Preview::NoEffect(Err(error)),
     }
 }
@@ -382,10 +410,7 @@ pub(crate) fn preview(intent: Result<Intent, ToolError>) -> Preview {
 /// Plans and writes; the lock covers the read too, so no other change can come between.
 pub(crate) fn carry_out(cx: &ToolCx, plan: impl FnOnce() -> Result<Intent, ToolError>) -> ToolOutcome {
     let _alone = cx.files.exclusive();
-    match plan()? {
-        Intent::Change(plan) => commit(cx, &plan, None),
-        Intent::Nothing(envelope) => Ok(envelope),
-    }
+    plan()?.carry_out(cx)
 }
 
 pub(crate) fn unified(shown: &str, old: &str, new: &str) -> String {

@@ -127,25 +127,9 @@ impl HookSettings {
             return self.leave_out(file, name, "it must be a list of {\"matcher\", \"hooks\": […]}");
         };
         for group in groups {
-            let written = group.matcher.filter(|_| !event.ignores_matcher()).unwrap_or_default();
-            let matcher = match Matcher::parse(&written) {
-                Ok(matcher) => matcher,
-                Err(why) => {
-                    self.leave_out(
-                        file,
-                        &format!("{name} {written}"),
-                        format!("the matcher is wrong: {why}"),
-                    );
-                    continue;
-                }
-            };
+            let matched = group.matcher.filter(|_| !event.ignores_matcher()).unwrap_or_default();
             for handler in group.hooks {
-                let made = hook(event, &matcher, &written, &handler, file);
-                let made = made.map(|mut hook| {
-                    hook.program.plugin = plugin.map(PathBuf::from);
-                    hook
-                });
-                match made {
+                match hook(event, &matched, &handler, file, plugin) {
                     // The same hook in two files runs once.
                     Ok(hook) if self.hooks.iter().any(|known| known.is_same(&hook)) => {}
                     Ok(hook) => self.hooks.push(hook),
@@ -162,11 +146,12 @@ impl HookSettings {
 
 fn hook(
     event: HookEvent,
-    matcher: &Matcher,
     matched: &str,
     handler: &Value,
     file: &AgentFile,
+    plugin: Option<&str>,
 ) -> Result<Hook, String> {
+    let matcher = Matcher::parse(matched).map_err(|why| format!("the matcher {matched} is wrong: {why}"))?;
     let handler = Handler::deserialize(handler).map_err(|error| error.to_string())?;
     let is_callback = handler.kind == "callback" && file.path == Path::new(CALLBACKS);
     if handler.kind != "command" && !is_callback {
@@ -182,10 +167,11 @@ fn hook(
     let command = handler.command.filter(|command| !command.trim().is_empty()).ok_or("it has no command")?;
     let asked = handler.timeout.filter(|seconds| *seconds > 0.0);
     let asked = asked.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let program = Program { command, args: handler.args, is_callback, plugin: None };
+    let plugin = plugin.map(PathBuf::from);
+    let program = Program { command, args: handler.args, is_callback, plugin };
     Ok(Hook {
         event,
-        matcher: matcher.clone(),
+        matcher,
         matched: matched.to_owned(),
         condition,
         name: program.name(),

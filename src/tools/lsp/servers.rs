@@ -156,7 +156,8 @@ impl LanguageServers {
         let mut searches = self.0.searches.lock().await;
         for edit in edits {
             let servers = self.clone();
-            searches.spawn(Box::pin(async move { timeout(FIND, servers.look_at(edit)).await.ok().flatten() }));
+            searches
+                .spawn(Box::pin(async move { timeout(FIND, servers.look_at(edit)).await.ok().flatten() }));
         }
         let (found, all) = reports(&mut searches, wait, cancel).await;
         if !all && !wait.is_zero() && !cancel.is_cancelled() {
@@ -289,13 +290,9 @@ impl LanguageServers {
             },
         };
         let cache = cache.map(|folder| folder.to_string_lossy().into_owned());
-        let environment = row.environment.iter().filter_map(|(name, value)| {
-            let value = match &cache {
-                _ if !value.contains("{cache}") => value.clone(),
-                Some(cache) => value.replace("{cache}", cache),
-                None => return None,
-            };
-            Some((name.clone(), value))
+        let environment = row.environment.iter().filter_map(|(name, value)| match &cache {
+            Some(cache) => Some((name.clone(), value.replace("{cache}", cache))),
+            None => (!value.contains("{cache}")).then(|| (name.clone(), value.clone())),
         });
         let service = ServiceSpec {
             wrapper,

@@ -190,29 +190,23 @@ impl Lookup {
             return Err(error);
         }
         let all = specs.len();
-        let found = match &self.name {
-            Some(_) => specs,
+        let (shown, mut text): (Vec<String>, String) = match &self.name {
+            // All tools of a server: only list them.
+            Some(_) if all > FOUND => {
+                (specs.iter().map(named).collect(), "a tool's own name shows its parameters".to_owned())
+            }
+            Some(_) => (specs.iter().map(|spec| described(spec, false)).collect(), String::new()),
             None => {
                 let best = tool_search::best(&specs, &self.query, FOUND);
-                best.into_iter().map(|at| specs[at].clone()).collect()
+                let found = best.iter().map(|at| described(&specs[*at], true)).collect();
+                (found, format!("{} of {all} tools", best.len()))
             }
         };
-        if found.is_empty() {
+        if shown.is_empty() {
             let message = format!("no tool matches \"{}\" ({all} searched)", elide(&self.query, 80));
             return Err(ToolError::not_found(message));
         }
-        let short = self.name.is_none();
-        let shown: Vec<String> = match found.len() {
-            // All tools of a server: only list them.
-            more if more > FOUND => found.iter().map(named).collect(),
-            _ => found.iter().map(|spec| described(spec, short)).collect(),
-        };
         let apart = if shown.len() > FOUND { "\n" } else { "\n\n" };
-        let mut text = match short {
-            true => format!("{} of {all} tools", found.len()),
-            false if found.len() > FOUND => "a tool's own name shows its parameters".to_owned(),
-            false => String::new(),
-        };
         for error in failed {
             text.push_str(&format!("; {error}"));
         }

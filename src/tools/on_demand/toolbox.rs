@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::more_tools::{self, MoreTools};
-use crate::api::{Prepared, Specs, Tool, ToolError, ToolSource, TypedTool as _};
+use crate::api::{Prepared, Specs, Tool, ToolError, ToolSource, TypedTool as _, requires};
 use crate::cx::ToolCx;
 use crate::plan::ask_user::AskUser;
 use crate::registry;
@@ -79,9 +79,8 @@ impl ToolSource for BuiltinSource {
 
 /// `Name {url, k?}`.
 fn listed(spec: &ToolSpec) -> String {
-    let required =
-        |name: &str| spec.schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
     let names = spec.schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
-    let names = names.map(|name| if required(name) { name.clone() } else { format!("{name}?") });
+    let names =
+        names.map(|name| if requires(&spec.schema, name) { name.clone() } else { format!("{name}?") });
     format!("{} {{{}}}", spec.name, names.collect::<Vec<_>>().join(", "))
 }

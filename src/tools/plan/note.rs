@@ -64,7 +64,7 @@ impl TypedTool for Note {
 
     fn schema() -> Value {
         let mut schema = object(Self::ARGUMENTS);
-        schema["properties"]["type"] = json!({"enum": NoteKind::ALL.map(|(_, name)| name)});
+        schema["properties"]["type"] = json!({"enum": NoteKind::names()});
         schema
     }
 

@@ -49,15 +49,11 @@ fn missing_words(name: &str) -> String {
         return format!("`{name}` is installed, but the command does not find it");
     }
     match programs::instead_of(name) {
-        Some(how) if how.contains(' ') || how.chars().next().is_some_and(char::is_uppercase) => {
-            let how = if how.starts_with("the ") || !how.contains(' ') {
-                how.to_owned()
-            } else {
-                format!("`{how}`")
-            };
-            format!("There is no `{name}` command; use {how}")
+        Some(how) => {
+            let is_tool = !how.contains(' ') && how.starts_with(char::is_uppercase);
+            let quote = if is_tool || how.starts_with("the ") { "" } else { "`" };
+            format!("There is no `{name}` command; use {quote}{how}{quote}")
         }
-        Some(how) => format!("There is no `{name}` command; use `{how}`"),
         None => format!("`{name}` is not installed on this machine"),
     }
 }

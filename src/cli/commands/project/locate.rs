@@ -70,7 +70,7 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
         .with_project(|project| {
             let (hits, unknown) = if args.with.is_empty() {
                 let hits = project.locate(&text, limit)?;
-                (hits.into_iter().map(|(hit, role)| (hit, role.as_str())).collect(), Vec::new())
+                (hits.into_iter().map(|(hit, role)| (hit, role.into())).collect(), Vec::new())
             } else {
                 let (hits, unknown) = project.companions(&args.with, &text, limit)?;
                 let with_role = |hit: RankedFile| {

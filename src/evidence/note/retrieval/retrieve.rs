@@ -274,10 +274,10 @@ fn packet(
 /// One line: the title, and the first sentence if it adds something.
 fn hint(note: &Note) -> String {
     let (title, gist) = (&note.facts.title, &note.facts.gist);
-    let line = if gist.is_empty() || gist.contains(title.as_str()) && gist.chars().count() < MAX_HINT_CHARS {
-        if gist.is_empty() { title.clone() } else { gist.clone() }
-    } else {
-        format!("{title}: {gist}")
+    let line = match gist.as_str() {
+        "" => title.clone(),
+        gist if gist.contains(title.as_str()) && gist.chars().count() < MAX_HINT_CHARS => gist.to_owned(),
+        gist => format!("{title}: {gist}"),
     };
     text::one_line(&line, MAX_HINT_CHARS)
 }

@@ -1,8 +1,6 @@
 //! Shows how the most similar part of a file differs from an old text that wasn't found. Equal lines are left
 //! out, or the model would send them again.
 
-use std::collections::HashMap;
-
 use super::lines::{Lines, is_blank, trim_tail, visible};
 use base::text::elide;
 
@@ -15,8 +13,7 @@ const COMPARED_LINES: usize = 60_000;
 const ALIGNED: usize = 40;
 /// How many extra file lines the alignment may skip.
 const SLACK: usize = 16;
-/// A line that occurs more often says nothing about the place.
-const COMMON: usize = 40;
+const CANDIDATES: usize = 12;
 /// Below this, texts don't count as similar, nor two lines as versions of each other.
 const NEAR: f64 = 0.45;
 
@@ -93,35 +90,18 @@ pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, 
 
 fn candidates(lines: &Lines, given: &[&str]) -> Vec<usize> {
     let count = lines.count().min(COMPARED_LINES);
-    // Exact line matches vote for the start line; rare lines count more.
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for index in 0..count {
-        places.entry(lines.content(index).trim()).or_default().push(index);
-    }
-    let mut votes: HashMap<usize, f64> = HashMap::new();
-    for (offset, line) in given.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
-        for place in places.get(line.trim()).into_iter().filter(|found| found.len() <= COMMON).flatten() {
-            *votes.entry(place.saturating_sub(offset)).or_default() += 1.0 / places[line.trim()].len() as f64;
-        }
-    }
-    let mut voted: Vec<(f64, usize)> = votes.into_iter().map(|(first, votes)| (votes, first)).collect();
-    // If no line matches exactly, use similar ones.
-    let wanted: Vec<&str> =
-        given.iter().skip_while(|line| is_blank(line)).take(COMPARED_OLD).copied().collect();
+    let said = || given.iter().enumerate().filter(|(_, line)| !is_blank(line));
+    let step = said().count().div_ceil(COMPARED_OLD).max(1);
+    let wanted: Vec<(usize, &str)> = said().step_by(step).map(|(offset, line)| (offset, *line)).collect();
     let mut alike: Vec<(f64, usize)> = (0..count)
         .map(|first| {
-            let rows = wanted.iter().enumerate();
-            let rough =
-                rows.filter_map(|(offset, line)| Some(rough_likeness(lines.get(first + offset)?, line)));
+            let at = |offset: usize| lines.get(first + offset);
+            let rough = wanted.iter().filter_map(|(offset, line)| Some(rough_likeness(at(*offset)?, line)));
             (rough.sum(), first)
         })
         .collect();
-    let mut best = Vec::new();
-    for ranked in [&mut voted, &mut alike] {
-        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        best.extend(ranked.iter().take(8).map(|(_, first)| *first));
-    }
-    best
+    alike.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    alike.iter().take(CANDIDATES).map(|(_, first)| *first).collect()
 }
 
 fn rough_likeness(a: &str, b: &str) -> f64 {

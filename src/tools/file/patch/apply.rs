@@ -8,7 +8,7 @@ use super::parse::{self, Chunk, FilePatch};
 use super::place::{self, PlacedChunk};
 use crate::api::{Preview, ToolError, ToolOutcome};
 use crate::cx::ToolCx;
-use crate::file::change::{self, Intent, LoadedFile, PlannedChange, Removal};
+use crate::file::change::{self, Intent, LoadedFile, Removal};
 use crate::file::known::{self, Needs};
 use crate::file::matching::lines::Lines;
 use crate::file::matching::match_edit::TextEdit;
@@ -19,42 +19,6 @@ use base::format::encoding::Encoding;
 use base::model::envelope::Envelope;
 use base::model::observation::{Change, Observation};
 use guard::policy::access::Access;
-
-enum FileStep {
-    /// `mode` of the file that it continues under another name.
-    Write {
-        plan: Box<PlannedChange>,
-        mode: Option<u32>,
-    },
-    Remove(Removal),
-    Nothing(Envelope),
-}
-
-impl FileStep {
-    fn diff(&self) -> String {
-        match self {
-            Self::Write { plan, .. } => plan.diff(),
-            Self::Remove(removal) => removal.diff(),
-            Self::Nothing(_) => String::new(),
-        }
-    }
-
-    fn carry_out(&self, cx: &ToolCx) -> ToolOutcome {
-        match self {
-            Self::Write { plan, mode } => change::commit(cx, plan, *mode),
-            Self::Remove(removal) => removal.carry_out(cx),
-            Self::Nothing(envelope) => Ok(envelope.clone()),
-        }
-    }
-
-    fn put_back(&self, cx: &ToolCx) -> Result<(), ToolError> {
-        match self {
-            Self::Write { plan, .. } => change::put_back(cx, plan),
-            Self::Remove(removal) => removal.put_back(cx),
-            Self::Nothing(_) => Ok(()),
-        }
-    }
-}
 
 /// What the patch writes and removes. `folder` is where its paths begin, if not in the workspace.
 pub(crate) fn access(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
@@ -75,7 +39,7 @@ pub(crate) fn title(patch: &str) -> String {
 
 pub(crate) fn preview(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Preview {
     match plan(patch, folder, cx) {
-        Ok(steps) => Preview::Diff(steps.iter().map(FileStep::diff).collect()),
+        Ok(steps) => Preview::Diff(steps.iter().map(Intent::diff).collect()),
         Err(error) => Preview::NoEffect(Err(error)),
     }
 }
@@ -103,7 +67,7 @@ pub(crate) fn carry_out(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Tool
             }
         }
     }
-    Ok(summary(done, steps.iter().map(FileStep::diff).collect()))
+    Ok(summary(done, steps.iter().map(Intent::diff).collect()))
 }
 
 /// One file reads like any edit; a patch of several lists the others.
@@ -147,33 +111,26 @@ fn files(patch: &str, folder: Option<&Path>) -> Result<Vec<FilePatch>, ToolError
 }
 
 /// Removals come last: they are the hardest to put back.
-fn plan(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Result<Vec<FileStep>, ToolError> {
+fn plan(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Result<Vec<Intent>, ToolError> {
     let (mut steps, mut removals) = (Vec::new(), Vec::new());
     for file in files(patch, folder)? {
         match file {
             FilePatch::Add { path, content } => {
-                steps.push(step(write::plan(&path, Some(&content), cx)?, None))
+                steps.push(write::plan(&path, Some(&content), cx)?);
             }
-            FilePatch::Delete { path } => removals.push(FileStep::Remove(removal(&path, cx)?)),
+            FilePatch::Delete { path } => removals.push(removal(&path, cx)?),
             FilePatch::Update { path, to: None, chunks } => {
-                steps.push(step(update(&path, &chunks, cx)?, None))
+                steps.push(update(&path, &chunks, cx)?);
             }
             FilePatch::Update { path, to: Some(to), chunks } => {
                 let (content, mode) = moved(&path, &chunks, cx)?;
-                steps.push(step(write::plan(&to, Some(&content), cx)?, Some(mode)));
-                removals.push(FileStep::Remove(removal(&path, cx)?));
+                steps.push(write::plan(&to, Some(&content), cx)?.with_mode(mode));
+                removals.push(removal(&path, cx)?);
             }
         }
     }
     steps.extend(removals);
     Ok(steps)
-}
-
-fn step(intent: Intent, mode: Option<u32>) -> FileStep {
-    match intent {
-        Intent::Change(plan) => FileStep::Write { plan, mode },
-        Intent::Nothing(envelope) => FileStep::Nothing(envelope),
-    }
 }
 
 /// A file with its parts placed: read first, as for any edit.
@@ -222,10 +179,10 @@ fn moved(path: &str, chunks: &[Chunk], cx: &ToolCx) -> Result<(String, u32), Too
     Ok((place::spliced(&loaded.text, &placed), mode))
 }
 
-fn removal(path: &str, cx: &ToolCx) -> Result<Removal, ToolError> {
+fn removal(path: &str, cx: &ToolCx) -> Result<Intent, ToolError> {
     let target = existing_target(cx, path)?;
     match exact::read(&target.resolved.canonical, change::EDIT_LIMIT_BYTES) {
-        Ok((bytes, _)) => Ok(Removal { target, bytes }),
+        Ok((bytes, _)) => Ok(Intent::Remove(Removal { target, bytes })),
         Err(error) => Err(disk_error(cx, &target, &error)),
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::api::requires;
 use crate::ports::Asker;
 use base::protocol::approval::AskedQuestion;
 
@@ -18,10 +19,8 @@ pub async fn ask(asker: &dyn Asker, message: &str, schema: &Value) -> Option<Val
         let yes = replies.first().is_none_or(|reply| !reply.to_lowercase().starts_with('n'));
         return yes.then(|| Value::Object(Map::new()));
     }
-    let is_required =
-        |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
     let questions = properties.iter().map(|(name, shape)| AskedQuestion {
-        optional: !is_required(name) || !shape["default"].is_null(),
+        optional: !requires(schema, name) || !shape["default"].is_null(),
         ..question(message, name, shape)
     });
     let questions = questions.collect();
@@ -32,7 +31,7 @@ pub async fn ask(asker: &dyn Asker, message: &str, schema: &Value) -> Option<Val
             Some(value) => {
                 content.insert(name.clone(), value);
             }
-            None if is_required(name) => return None,
+            None if requires(schema, name) => return None,
             None => {}
         }
     }

@@ -66,10 +66,6 @@ impl Calls {
         self.fault.get().map_or_else(|| error.into(), |why| McpError::Refused((*why).to_owned()))
     }
 
-    fn end(&self, id: u64) {
-        self.running.lock().retain(|(running, _)| *running != id);
-    }
-
     fn last(&self) -> Option<Caller> {
         let running = self.running.lock();
         running.last().map(|(_, caller)| caller.clone())
@@ -85,7 +81,7 @@ impl Calls {
 
 impl Drop for RunningCall<'_> {
     fn drop(&mut self) {
-        self.calls.end(self.id);
+        self.calls.running.lock().retain(|(running, _)| *running != self.id);
     }
 }
 

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::server::{self, OAuth, Profile, Server, Transport, words};
+use super::server::{self, Server, Transport, words};
 use base::file;
 use base::pattern::Pattern;
 
@@ -168,24 +169,12 @@ impl Entry {
                 args: self.args,
                 env: self.env.into_iter().collect(),
                 cwd: self.cwd,
-                profile: match self.sandbox {
-                    Value::Bool(false) => None,
-                    Value::Null | Value::Bool(true) => Some(Profile::default()),
-                    profile => {
-                        Some(serde_json::from_value(profile).map_err(|error| format!("`sandbox`: {error}"))?)
-                    }
-                },
+                profile: unless_off("sandbox", self.sandbox)?,
             },
             (None, url) => Transport::Http {
                 url: checked(url.unwrap_or_default())?,
                 headers: self.headers.into_iter().collect(),
-                oauth: match self.oauth {
-                    Value::Bool(false) => None,
-                    Value::Null | Value::Bool(true) => Some(OAuth::default()),
-                    oauth => {
-                        Some(serde_json::from_value(oauth).map_err(|error| format!("`oauth`: {error}"))?)
-                    }
-                },
+                oauth: unless_off("oauth", self.oauth)?,
             },
         };
         let mut server = Server::new(name.to_owned(), origin.to_owned(), transport, hash);
@@ -198,6 +187,15 @@ impl Entry {
         }
         server.enabled = !self.disabled.unwrap_or(false);
         Ok(server)
+    }
+}
+
+/// `false` means none; absent or `true`, the usual.
+fn unless_off<T: Default + DeserializeOwned>(key: &str, value: Value) -> Result<Option<T>, String> {
+    match value {
+        Value::Bool(false) => Ok(None),
+        Value::Null | Value::Bool(true) => Ok(Some(T::default())),
+        value => serde_json::from_value(value).map(Some).map_err(|error| format!("`{key}`: {error}")),
     }
 }
 
@@ -290,6 +288,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::mcp::config::server::Profile;
 
     fn written(value: Value) -> Value {
         serde_json::to_value(Entry::read(&value).unwrap().with_variables_in_our_form()).unwrap()
