@@ -10,6 +10,7 @@ pub mod folder;
 pub mod format;
 pub mod machine;
 pub mod model;
+pub mod parallel;
 pub mod path;
 pub mod pattern;
 pub mod process;

@@ -9,8 +9,6 @@ use crate::layers::LayerInputs;
 use crate::prefix::Prefix;
 use crate::session::record::{ItemRecord, Record};
 use crate::tokens::calibration::Calibration;
-use crate::tokens::request_size;
-use crate::tokens::tokenizer::Tokenizer;
 use base::config::settings::ContextSettings;
 use base::model::item::ItemId;
 use base::protocol::ledger::LedgerView;
@@ -91,24 +89,8 @@ impl SessionReplay {
     }
 
     pub fn ledger(&self, settings: &ContextSettings) -> LedgerView {
-        self.ledger_by(settings, &self.calibration)
-    }
-
-    /// The same, summed by the model's own tokenizer if it is public; loads the tables.
-    pub fn counted_ledger(&self, settings: &ContextSettings) -> LedgerView {
-        let mut calibration = self.calibration;
-        if let Some(tokenizer) = Tokenizer::of_model(&self.prefix.parts().params.model) {
-            let built = self.build();
-            if let Some(exact) = request_size::exact(&built.request, &tokenizer) {
-                calibration.report(built.ledger.total(), exact);
-            }
-        }
-        self.ledger_by(settings, &calibration)
-    }
-
-    fn ledger_by(&self, settings: &ContextSettings, calibration: &Calibration) -> LedgerView {
-        let (parts, history) = (self.prefix.parts(), &self.history);
-        let built = ContextBuilder::build(&LayerInputs { parts, history });
-        built.ledger.view(history, settings, calibration, self.prefix.epochs(), parts.rules.as_ref())
+        let parts = self.prefix.parts();
+        let ledger = self.build().ledger;
+        ledger.view(&self.history, settings, &self.calibration, self.prefix.epochs(), parts.rules.as_ref())
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use base::clock;
 use base::config::provider::models;
 use base::model::usage::Usage;
 
@@ -25,7 +26,7 @@ pub struct Figures {
     pub models: BTreeMap<String, ModelFigures>,
     pub failures: BTreeMap<&'static str, u64>,
     /// What the program told the model on its own account, by topic.
-    pub nudges: BTreeMap<String, NudgeFigures>,
+    pub nudges: BTreeMap<&'static str, NudgeFigures>,
     /// By local date, such as `2026-11-22`.
     pub days: BTreeMap<String, DayFigures>,
 }
@@ -73,10 +74,10 @@ pub struct DayFigures {
 }
 
 impl Figures {
-    /// Adds a request made at `ms`, on `day`; `step` unless it was outside the turn.
-    pub fn add_request(&mut self, model: &str, usage: Option<&Usage>, (ms, day): (u64, &str), step: bool) {
+    /// `step` unless it was outside the turn.
+    pub fn add_request(&mut self, model: &str, usage: Option<&Usage>, ms: u64, step: bool) {
         let row = self.models.entry(model.to_owned()).or_default();
-        let today = self.days.entry(day.to_owned()).or_default();
+        let today = self.days.entry(clock::local_day(ms)).or_default();
         row.requests += 1;
         self.steps += u64::from(step);
         today.steps += u64::from(step);

@@ -1,15 +1,14 @@
-//! The figures of many sessions: several threads, each reading one log after another.
+//! The figures of many sessions.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use serde::Serialize;
 
 use super::figures::Figures;
 use super::session::{self, SessionReport};
 use crate::session::list;
+use base::parallel;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
@@ -31,19 +30,7 @@ impl Report {
     }
 
     pub fn of_logs(logs: &[PathBuf], since: u64) -> Self {
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(8);
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut read = Vec::new();
-            while let Some(log) = logs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                read.push(session::read(log, since));
-            }
-            read
-        };
-        let results: Vec<io::Result<Option<SessionReport>>> = thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
-        });
+        let results = parallel::map(logs, 8, |log| session::read(log, since));
         let unreadable = results.iter().filter(|result| result.is_err()).count();
         Self::sum(results.into_iter().flatten().flatten().collect(), unreadable)
     }

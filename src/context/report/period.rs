@@ -1,8 +1,8 @@
-//! The start of a reporting period as users write it, and local dates.
+//! The start of a reporting period as users write it.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan, Zoned};
+use jiff::{ToSpan, Zoned};
 
 /// The start of `7d`, `24h`, `2w` or `2026-11-01`, in milliseconds since the Unix epoch.
 pub fn since(text: &str) -> Result<u64, String> {
@@ -22,29 +22,4 @@ pub fn since(text: &str) -> Result<u64, String> {
     };
     let then = then.map_err(|_| wrong())?.timestamp().as_millisecond();
     Ok(u64::try_from(then).unwrap_or(0))
-}
-
-/// Local dates for mostly ordered moments: caches the last one with its bounds.
-#[derive(Clone, Debug, Default)]
-pub struct Days {
-    from: u64,
-    until: u64,
-    date: String,
-}
-
-impl Days {
-    pub fn of(&mut self, ms: u64) -> &str {
-        if !(self.from..self.until).contains(&ms) {
-            let moment = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-            let day = moment.unwrap_or_default().to_zoned(TimeZone::system()).date();
-            let bound = |date: Date| {
-                let midnight = date.to_zoned(TimeZone::system()).ok()?;
-                u64::try_from(midnight.timestamp().as_millisecond()).ok()
-            };
-            let next = day.tomorrow().ok().and_then(bound);
-            (self.from, self.until) = bound(day).zip(next).unwrap_or((ms, ms));
-            self.date = day.to_string();
-        }
-        &self.date
-    }
 }

@@ -1,29 +1,32 @@
-//! The figures of one stored session, read line by line: of a large line only the start is examined; only
-//! small ones are parsed.
+//! The figures of one stored session, read line by line.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use memchr::memmem;
 use serde::Serialize;
 
 use super::figures::{Figures, LineCounts};
-use super::period::Days;
 use crate::parts::FixedParts;
 use crate::session::journal::record::PathState;
 use crate::session::journal::record::{self as journal, JournalRecord};
-use crate::session::record::Record;
-use base::file;
-use base::model::item::Item;
+use crate::session::record::{ItemRecord, Record};
+use base::model::envelope::Status;
+use base::model::item::{Item, ReminderTopic, ToolResult};
 use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
-use base::text;
+use base::{clock, file, text};
 
-/// An item's line states its kind, tool and status within this many bytes.
-const ITEM_START_BYTES: usize = 1024;
-/// Topics of what the program says when the work isn't as it should be.
-const NUDGES: [&str; 6] = ["finish", "cut", "ending", "repeat", "deadline", "review"];
+/// What the program says when the work isn't as it should be.
+const NUDGES: [ReminderTopic; 6] = [
+    ReminderTopic::Finish,
+    ReminderTopic::Cut,
+    ReminderTopic::Ending,
+    ReminderTopic::Repeat,
+    ReminderTopic::Deadline,
+    ReminderTopic::Review,
+];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionReport {
@@ -52,7 +55,10 @@ pub fn read(log: &Path, since: u64) -> io::Result<Option<SessionReport>> {
     let mut lines = BufReader::with_capacity(256 * 1024, file);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {
-        reading.line(&line);
+        // A torn line, or one of a later version, doesn't count.
+        if let Ok(record) = serde_json::from_slice(&line) {
+            reading.record(record);
+        }
         line.clear();
     }
     reading.finish();
@@ -72,32 +78,16 @@ struct Reading {
     since: u64,
     at: u64,
     report: SessionReport,
-    days: Days,
     parts: FixedParts,
     before_turn: (Usage, Option<f64>),
     steps_before: u64,
-    noting: HashSet<String>,
+    /// Calls that write notes.
+    noting: HashSet<Arc<str>>,
     /// The nudge that the next reply answers.
-    nudged: Option<String>,
+    nudged: Option<&'static str>,
 }
 
 impl Reading {
-    fn line(&mut self, line: &[u8]) {
-        if line.starts_with(br#"{"item":{"id":"#) {
-            return self.item(line);
-        }
-        const NOT_COUNTED: [&[u8]; 4] =
-            [br#"{"forms":"#, br#"{"pin":"#, br#"{"revive":"#, br#"{"unarchive":"#];
-        let unchanged = line.starts_with(br#"{"sent":"#) && memmem::find(line, br#""broken":"#).is_none();
-        if unchanged || NOT_COUNTED.iter().any(|start| line.starts_with(start)) {
-            return;
-        }
-        // A torn line, or one of a later version, doesn't count.
-        if let Ok(record) = serde_json::from_slice::<Record>(line) {
-            self.record(record);
-        }
-    }
-
     /// Notes when the line was written; returns whether it counts.
     fn counts_at(&mut self, ms: u64) -> bool {
         self.at = ms;
@@ -112,18 +102,13 @@ impl Reading {
 
     fn record(&mut self, record: Record) {
         match record {
+            Record::Item(record) => self.item(&record),
             Record::Request(request) if self.counts_at(request.ms) => {
-                let day = self.days.of(request.ms);
-                self.report.figures.add_request(
-                    &request.model,
-                    request.usage.as_ref(),
-                    (request.ms, day),
-                    true,
-                );
+                let figures = &mut self.report.figures;
+                figures.add_request(&request.model, request.usage.as_ref(), request.ms, true);
             }
             Record::Beside { ms, model, usage } if self.counts_at(ms) => {
-                let day = self.days.of(ms);
-                self.report.figures.add_request(&model, Some(&usage), (ms, day), false);
+                self.report.figures.add_request(&model, Some(&usage), ms, false);
             }
             Record::TurnEnd { ms, end, .. } if self.counts_at(ms) => self.turn_end(ms, &end),
             Record::Frame(frame) => self.parts.apply(&frame),
@@ -154,7 +139,7 @@ impl Reading {
         self.steps_before = figures.steps;
         figures.turns += 1;
         figures.active_ms += end.elapsed_ms;
-        let day = figures.days.entry(self.days.of(ms).to_owned()).or_default();
+        let day = figures.days.entry(clock::local_day(ms)).or_default();
         day.turns += 1;
         day.steps += elsewhere;
         let failure = match &end.reason {
@@ -168,71 +153,54 @@ impl Reading {
         *figures.failures.entry(failure).or_default() += 1;
     }
 
-    /// An item by the start of its line, `{"item":{"id":3,"ms":…,"tokens":…,"item":{"tool_result":…`.
-    fn item(&mut self, line: &[u8]) {
-        let start = &line[..line.len().min(ITEM_START_BYTES)];
-        let number = |key: &[u8]| word(start, key, |byte| byte.is_ascii_digit())?.parse::<u64>().ok();
-        let kind = word(start, br#","item":{""#, |byte| byte != b'"').unwrap_or_default();
-        if self.report.title.is_empty() && kind == "user" {
-            self.title(line);
+    fn item(&mut self, record: &ItemRecord) {
+        if let Item::User(message) = &*record.item
+            && self.report.title.is_empty()
+        {
+            self.report.title = text::one_line(&message.text, 100);
         }
-        if !number(br#","ms":"#).is_some_and(|ms| self.counts_at(ms)) {
+        if !self.counts_at(record.ms) {
             return;
         }
-        let layer = match kind {
-            "user" | "image" => "L4",
-            "summary" => "L3",
-            "reminder" => "L5",
+        let layer = match &*record.item {
+            Item::User(_) | Item::Image(_) => "L4",
+            Item::Summary(_) => "L3",
+            Item::Reminder(_) => "L5",
             _ => "L6",
         };
         let figures = &mut self.report.figures;
-        *figures.layers.entry(layer).or_default() += number(br#","tokens":"#).unwrap_or(0);
-        let name = |key: &[u8]| word(start, key, |byte| byte != b'"');
-        match (kind, name(br#""about":""#)) {
-            ("reminder", Some(about)) if NUDGES.contains(&about) => {
-                figures.nudges.entry(about.to_owned()).or_default().told += 1;
-                self.nudged = Some(about.to_owned());
+        *figures.layers.entry(layer).or_default() += u64::from(record.tokens);
+        match &*record.item {
+            Item::User(_) => self.nudged = None,
+            Item::Reminder(reminder) if NUDGES.contains(&reminder.about) => {
+                let about = reminder.about.into_str();
+                figures.nudges.entry(about).or_default().told += 1;
+                self.nudged = Some(about);
             }
-            ("user", _) => self.nudged = None,
-            ("tool_call", _) => {
-                let answered = self.nudged.take().and_then(|about| figures.nudges.get_mut(&about));
+            Item::ToolCall(call) => {
+                let answered = self.nudged.take().and_then(|about| figures.nudges.get_mut(about));
                 answered.into_iter().for_each(|nudges| nudges.followed += 1);
-            }
-            _ => {}
-        }
-        match kind {
-            "tool_call" if name(br#","name":""#) == Some("Note") => {
-                if let Some(Item::ToolCall(call)) = parsed(line).as_ref()
-                    && !["read", "search", "list", "summary", "delete"]
-                        .iter()
-                        .any(|action| call.args.contains(&format!("\"{action}\"")))
-                {
-                    self.noting.insert(call.id.to_string());
+                let reads = ["read", "search", "list", "summary", "delete"];
+                let only_reads = reads.iter().any(|action| call.args.contains(&format!("\"{action}\"")));
+                if &*call.name == "Note" && !only_reads {
+                    self.noting.insert(Arc::clone(&call.id));
                 }
             }
-            "tool_result" => {
-                let tool = name(br#","tool":""#).unwrap_or("unknown");
-                let failed = name(br#""envelope":{"status":""#) == Some("error");
-                let sum = figures.tools.entry(tool.to_owned()).or_default();
-                sum.calls += 1;
-                sum.errors += u64::from(failed);
-                let exit = |byte: u8| byte == b'-' || byte.is_ascii_digit();
-                if tool == "Bash" && word(line, br#""exit_code":"#, exit).is_some_and(|code| code != "0") {
-                    figures.failed_commands += 1;
-                }
-                let call = name(br#"{"call_id":""#).unwrap_or_default();
-                if tool == "Note" && self.noting.remove(call) && !failed {
-                    figures.notes += 1;
-                }
-            }
+            Item::ToolResult(result) => self.result(result),
             _ => {}
         }
     }
 
-    fn title(&mut self, line: &[u8]) {
-        if let Some(Item::User(message)) = parsed(line) {
-            self.report.title = text::one_line(&message.text, 100);
-        }
+    fn result(&mut self, result: &ToolResult) {
+        let figures = &mut self.report.figures;
+        let failed = result.envelope.status == Status::Error;
+        let sum = figures.tools.entry(result.tool.to_string()).or_default();
+        sum.calls += 1;
+        sum.errors += u64::from(failed);
+        let exit = result.envelope.data.exit_code();
+        figures.failed_commands += u64::from(&*result.tool == "Bash" && exit.is_some_and(|code| code != 0));
+        let noted = self.noting.remove(&result.call_id) && !failed;
+        figures.notes += u64::from(&*result.tool == "Note" && noted);
     }
 
     fn finish(&mut self) {
@@ -242,20 +210,6 @@ impl Reading {
         layers.extend([("L1", fixed), ("L2", rules)]);
         layers.retain(|_, tokens| *tokens > 0);
     }
-}
-
-fn parsed(line: &[u8]) -> Option<Item> {
-    match serde_json::from_slice(line) {
-        Ok(Record::Item(record)) => Some(Item::clone(&record.item)),
-        _ => None,
-    }
-}
-
-/// What follows the first `key` while `belongs`. Texts can't contain a key: their quotes are escaped.
-fn word<'a>(line: &'a [u8], key: &[u8], belongs: impl Fn(u8) -> bool) -> Option<&'a str> {
-    let rest = &line[memmem::find(line, key)? + key.len()..];
-    let end = rest.iter().position(|byte| !belongs(*byte))?;
-    std::str::from_utf8(&rest[..end]).ok()
 }
 
 /// Files that differ from before, with the changed lines; minus what a rewind undid.

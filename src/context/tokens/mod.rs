@@ -3,4 +3,3 @@
 pub mod calibration;
 pub mod estimate;
 pub mod request_size;
-pub mod tokenizer;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::metrics::measure::{Meter, SentRequest, Sums};
 use super::metrics::originals::SourceTexts;
-use super::parallel;
 use super::policy::Policy;
 use super::recording::events::{self, ReplayEvent};
 use super::recording::reader;
 use super::simulate::{self, ReplayOptions};
 use base::config::settings::ContextSettings;
+use base::parallel;
 
 pub struct RecordedSession {
     pub source: String,

@@ -2,7 +2,6 @@
 
 pub mod compare;
 pub mod metrics;
-pub mod parallel;
 pub mod past;
 pub mod past_table;
 pub mod policy;

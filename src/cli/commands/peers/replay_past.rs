@@ -7,10 +7,9 @@ use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
-use base::text;
+use base::{parallel, text};
 use context::report::period;
 use records::import::write;
-use records::trace::parallel;
 use records::trace::past::PastCost;
 use records::trace::past_table;
 

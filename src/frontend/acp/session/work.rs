@@ -95,7 +95,7 @@ const COMMANDS: [(&str, &str, &str); 10] = [
     ("stats", "", "show what this session did and cost"),
     ("recall", "ID or words", "show an item in full, or search this session"),
     ("diff", "turn", "show what this session, or its last turn, changed"),
-    ("export", "file", "write this session to a .md, .html, .json or .svg file"),
+    ("export", "file", "write this session to a .md, .html or .json file"),
 ];
 
 pub fn available(own: &[CommandRow]) -> Vec<AvailableCommand> {

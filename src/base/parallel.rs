@@ -1,4 +1,4 @@
-//! Work on many sessions at once.
+//! Work on many things at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
