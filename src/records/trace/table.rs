@@ -1,7 +1,5 @@
-//! The comparison as a table and as JSON: all sessions, each source, and the unweighted mean of the sources;
-//! with enough sessions, also confidence intervals.
+//! The comparison as a table and as JSON; with enough sessions, also confidence intervals.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use fastrand::Rng;
@@ -69,27 +67,20 @@ type Share = (f64, f64);
 pub struct PolicyTable<'a> {
     comparison: &'a Comparison,
     prices: InputPrices,
-    sessions: &'a [(String, PolicySums)],
-    sources: BTreeMap<&'a str, PolicySums>,
+    sessions: &'a [PolicySums],
+    all: PolicySums,
 }
 
 impl<'a> PolicyTable<'a> {
-    pub fn new(
-        comparison: &'a Comparison,
-        prices: InputPrices,
-        sessions: &'a [(String, PolicySums)],
-    ) -> Self {
-        let mut sources: BTreeMap<&str, PolicySums> = BTreeMap::new();
-        for (source, sums) in sessions {
-            sources.entry(source).or_default().add(sums);
-        }
-        Self { comparison, prices, sessions, sources }
+    pub fn new(comparison: &'a Comparison, prices: InputPrices, sessions: &'a [PolicySums]) -> Self {
+        let mut all = PolicySums::default();
+        sessions.iter().for_each(|sums| all.add(sums));
+        Self { comparison, prices, sessions, all }
     }
 
     fn intervals(&self, policy: usize) -> [Option<RangeInclusive<f64>>; 4] {
-        let share = |of: &dyn Fn(&PolicySums) -> Share| {
-            interval(&self.sessions.iter().map(|(_, sums)| of(sums)).collect::<Vec<_>>())
-        };
+        let share =
+            |of: &dyn Fn(&PolicySums) -> Share| interval(&self.sessions.iter().map(of).collect::<Vec<_>>());
         let held = |strictness: usize| {
             move |sums: &PolicySums| {
                 let Sums { used, held, .. } = &sums.by_policy[policy];
@@ -123,53 +114,22 @@ impl<'a> PolicyTable<'a> {
         out
     }
 
-    fn all(&self) -> PolicySums {
-        let mut all = PolicySums::default();
-        self.sources.values().for_each(|sums| all.add(sums));
-        all
+    fn of(&self, figure: &Figure, policy: usize) -> f64 {
+        figure.3(&self.all.by_policy[policy], &self.all.raw, self.prices)
     }
 
-    fn of(&self, figure: &Figure, sums: &PolicySums, policy: usize) -> f64 {
-        figure.3(&sums.by_policy[policy], &sums.raw, self.prices)
-    }
-
-    fn mean(&self, figure: &Figure, policy: usize) -> f64 {
-        let sum: f64 = self.sources.values().map(|sums| self.of(figure, sums, policy)).sum();
-        sum / self.sources.len().max(1) as f64
-    }
-
-    /// Costs are relative to `raw`; `by_source` adds rows per source and their mean.
-    pub fn render(&self, by_source: bool) -> String {
-        let all = self.all();
-        let names = self.comparison.policies.iter().map(|policy| policy.name());
-        let sources = || self.sources.iter().filter(|_| by_source);
-        let longest = sources().map(|(source, _)| source.len() + 1).max().unwrap_or(0);
-        let row = |label: &str, of: &dyn Fn(&Figure) -> f64, figures: &[Figure]| {
-            let cells = figures.iter().map(|figure| {
-                let width = figure.1.chars().count().max(7);
-                format!(" {:>width$}", shown(of(figure), figure.2))
-            });
-            format!("{label:<width$}{}\n", cells.collect::<String>(), width = 8 + longest)
-        };
+    /// Costs are relative to `raw`.
+    pub fn render(&self) -> String {
         let mut out = String::new();
         for figures in [COSTS, KEPT] {
             let headings = figures.iter().map(|figure| format!(" {:>7}", figure.1));
-            out.push_str(&format!(
-                "{:<width$}{}\n",
-                "policy",
-                headings.collect::<String>(),
-                width = 8 + longest
-            ));
-            for (policy, name) in names.clone().enumerate() {
-                out.push_str(&row(name, &|figure| self.of(figure, &all, policy), figures));
-                for (source, sums) in sources() {
-                    let label = format!("{name} {source}");
-                    out.push_str(&row(&label, &|figure| self.of(figure, sums, policy), figures));
-                }
-                if by_source {
-                    let label = format!("{name} (mean)");
-                    out.push_str(&row(&label, &|figure| self.mean(figure, policy), figures));
-                }
+            out.push_str(&format!("{:<8}{}\n", "policy", headings.collect::<String>()));
+            for (policy, name) in self.comparison.policies.iter().enumerate() {
+                let cells = figures.iter().map(|figure| {
+                    let width = figure.1.chars().count().max(7);
+                    format!(" {:>width$}", shown(self.of(figure, policy), figure.2))
+                });
+                out.push_str(&format!("{:<8}{}\n", name.name(), cells.collect::<String>()));
             }
             out.push('\n');
         }
@@ -179,32 +139,22 @@ impl<'a> PolicyTable<'a> {
     }
 
     pub fn to_json(&self) -> Value {
-        let all = self.all();
         let policies = self.comparison.policies.iter().enumerate().map(|(policy, name)| {
-            let object = |of: &dyn Fn(&Figure) -> f64| -> Map<String, Value> {
-                let figures = COSTS.iter().chain(KEPT);
-                figures.map(|figure| (figure.0.to_owned(), number(of(figure), figure.2))).collect()
-            };
-            let of_sums = |sums: &PolicySums| {
-                let mut figures = object(&|figure| self.of(figure, sums, policy));
-                figures.insert("sessions".to_owned(), sums.sessions.into());
-                figures
-            };
-            let mut row = of_sums(&all);
+            let figures = COSTS.iter().chain(KEPT);
+            let mut row: Map<String, Value> = figures
+                .map(|figure| (figure.0.to_owned(), number(self.of(figure, policy), figure.2)))
+                .collect();
+            row.insert("sessions".to_owned(), self.all.sessions.into());
             row.insert("policy".to_owned(), name.name().into());
             let intervals = ["cost", "s1", "s2", "s3"].into_iter().zip(self.intervals(policy)).filter_map(
                 |(key, interval)| interval.map(|range| (key.to_owned(), json!([range.start(), range.end()]))),
             );
             row.insert("interval_95".to_owned(), Value::Object(intervals.collect()));
-            let sources =
-                self.sources.iter().map(|(source, sums)| ((*source).to_owned(), of_sums(sums).into()));
-            row.insert("by_source".to_owned(), Value::Object(sources.collect()));
-            row.insert("mean_of_sources".to_owned(), object(&|figure| self.mean(figure, policy)).into());
             Value::Object(row)
         });
         let Comparison { settings, options, .. } = self.comparison;
         json!({
-            "sessions": all.sessions,
+            "sessions": self.all.sessions,
             "window": settings.window_tokens,
             "cached_price": self.prices.cached,
             "write_price": self.prices.uncached,
