@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use base::model::usage::Usage;
 use base::text;
 
 /// Longer texts lose their middle.
@@ -53,7 +52,8 @@ pub struct RecordedReply {
     key: String,
     pub ms: u64,
     pub model: String,
-    pub usage: Option<Usage>,
+    /// Its usage was told: what follows belongs to the next one.
+    pub ended: bool,
     pub parts: Vec<ReplyBlock>,
     pub results: Vec<RecordedResult>,
 }
@@ -139,10 +139,6 @@ impl Transcript {
         })
     }
 
-    pub fn told_reply(&mut self, key: &str) -> Option<&mut RecordedReply> {
-        self.last_reply().filter(|reply| reply.key == key)
-    }
-
     pub fn compacted(&mut self, summary: &str, kept: Option<usize>) {
         let kept = kept.unwrap_or(self.steps.len()).min(self.steps.len());
         self.steps.push(Step::Compacted { summary: bounded(summary), kept });
@@ -165,13 +161,6 @@ impl Transcript {
             _ => None,
         });
         text::one_line(first.unwrap_or_default(), 80)
-    }
-
-    pub fn replies(&self) -> impl Iterator<Item = &RecordedReply> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Reply(reply) => Some(reply),
-            _ => None,
-        })
     }
 }
 

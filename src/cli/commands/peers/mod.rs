@@ -1,4 +1,3 @@
 //! Commands about sessions of other agents.
 
 pub mod import;
-pub mod replay_past;
