@@ -17,11 +17,10 @@ use super::sampling::metered;
 use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
 use super::session::prompts::Prompts;
-use super::session::reopen;
-use super::session::review::Reviewer;
+use super::session::reopen::{self, ReopenedSession};
 use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
-use super::toolset::context::ToolSetup;
+use super::toolset::context::{ToolParts, ToolSetup};
 use super::toolset::tools::{self as toolset, toolset};
 use super::turn::additions::notes;
 use super::turn::additions::skills::SkillHints;
@@ -110,7 +109,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let mut engine = engine(setup, event_sender)?;
     let session = engine.agent.conversation.id.clone();
     let task = task::spawn(async move {
-        engine.deps.originals.follow(engine.agent.conversation.log_path());
+        engine.deps.tools.originals.follow(engine.agent.conversation.log_path());
         engine.agent.restore_tools().await;
         engine.agent.begin_session().await;
         let chosen = engine.agent.conversation.chosen_model.clone();
@@ -133,50 +132,29 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
 }
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
-    let Setup { loaded, provider, workspace, project_state, own_folders, interactive, limits, .. } = setup;
-    let current = Arc::new(SwitchableProvider::new(provider));
+    let (loaded, workspace, limits) = (&setup.loaded, &setup.workspace, &setup.limits);
+    let current = Arc::new(SwitchableProvider::new(Arc::clone(&setup.provider)));
     let provider = metered::limited(Arc::clone(&current) as Arc<dyn Provider>, limits.max_cost);
-    let no_composer = setup.editor.is_some();
-    let mut notices = loaded.notices.clone();
+    let ReopenedSession { conversation, notices: reopened } = setup.conversation()?;
     let mut backlog = Vec::new();
-    let conversation = match &setup.resume {
-        None => {
-            let mut new = Conversation::new(&project_state, &workspace);
-            new.id = setup.session_id.unwrap_or(new.id);
-            new.begun_read_only = loaded.work.permission == Permission::ReadOnly;
-            new
-        }
-        Some(path) => {
-            let reopened = reopen::restore(&project_state, &workspace, path)?;
-            notices.extend(reopened.notices);
-            let entries = reopened.conversation.state.history.entries();
-            backlog.push(Event::History(entries.iter().map(|entry| Arc::clone(&entry.item)).collect()));
-            reopened.conversation
-        }
-    };
-    let (mut dispatcher, tools) = toolset(ToolSetup {
-        loaded: &loaded,
-        workspace: &workspace,
-        project_state: &project_state,
-        own_folders: &own_folders,
-        flags: limits.rules,
-        interactive,
-        // Decided once: L1 (the fixed prompt) never changes within a session.
-        small_window: loaded.context.window_tokens < TINY_WINDOW_TOKENS,
-        host: setup.host,
-    });
-    notices.extend(tools.unusable);
+    if setup.resume.is_some() {
+        let entries = conversation.state.history.entries();
+        backlog.push(Event::History(entries.iter().map(|entry| Arc::clone(&entry.item)).collect()));
+    }
+    let (mut dispatcher, mut tools) = setup.toolset(workspace, setup.interactive, setup.host.clone());
+    let mut notices = loaded.notices.clone();
+    notices.extend(reopened.into_iter().chain(std::mem::take(&mut tools.unusable)));
     let cx = &mut dispatcher.cx;
     if loaded.work.inject_notes.is_some() {
         let root = workspace.clone();
-        let retriever = ContextRetriever::new(&workspace, &project_state);
+        let retriever = ContextRetriever::new(workspace, &setup.project_state);
         let hints = Box::new(move |files: &[String]| notes::hints(&root, files));
         cx.evidence = Some(Arc::new(retriever.with_hints(hints)));
     }
-    cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
-    cx.editor = setup.editor;
+    cx.journal = Some(Arc::new(Journal::new(&setup.project_state, workspace)));
+    cx.editor.clone_from(&setup.editor);
     cx.deadline = limits.deadline;
-    cx.services = limits.keep.then(|| Arc::new(Services::new(&project_state)));
+    cx.services = limits.keep.then(|| Arc::new(Services::new(&setup.project_state)));
     if dispatcher.cx.services.is_some() {
         dispatcher.describe(toolset::with_keep);
     }
@@ -200,19 +178,19 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     dispatcher.describe(|specs| toolset::described(specs, Task::NAME, &own));
     let (hooks, unusable) = AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &events);
     notices.extend(unusable);
-    dispatcher.hooks = hooks.clone();
+    dispatcher.hooks.clone_from(&hooks);
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
-    let rules = ProjectRules::new(HeldBack::new(&project_state), &loaded.config);
+    let rules = ProjectRules::new(HeldBack::new(&setup.project_state), &loaded.config);
     let reader = PromptReader {
-        chat: interactive,
+        chat: setup.interactive,
         deadline: limits.deadline.is_some(),
         keeps: dispatcher.cx.services.is_some(),
         network: loaded.work.permission == Permission::Full || !loaded.work.sandbox,
         ..PromptReader::default()
     };
-    let part = told_folders(&loaded.work.folders, setup.instructions);
+    let part = told_folders(&loaded.work.folders, setup.instructions.clone());
     let prompt = FixedPrompt::new(reader, &part, dispatcher.specs(), rules);
-    let params = params(&loaded, setup.model);
+    let params = params(loaded, Arc::clone(&setup.model));
     let questions = Arc::new(Questions::new(events.clone()));
     if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
         questions.on_wait(Box::new(move |question| {
@@ -221,23 +199,13 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         }));
     }
     let mut window = ContextWindow::new(loaded.context.clone(), prompt);
-    window.compactor.hooks = hooks.clone();
-    let template = AgentTemplate {
-        loaded: loaded.clone(),
-        provider: Arc::clone(&provider),
-        policy: Arc::clone(&dispatcher.policy),
-        project_state: project_state.clone(),
-        own_folders,
-        interactive,
-        own_agents,
-        skills: Arc::clone(&tools.skills),
-        hooks,
-        sources: tools.sources,
-    };
-    let sub_agents = SubAgentRunner::new(template, &questions, &params);
+    window.compactor.hooks.clone_from(&hooks);
+    let template = setup.template(Arc::clone(&provider), &dispatcher, &tools, hooks);
+    let sub_agents = SubAgentRunner::new(AgentTemplate { own_agents, ..template }, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
-    let jobs = Arc::clone(&dispatcher.cx.shell.jobs);
-    let language_servers = dispatcher.cx.language_servers.clone();
+    let cx = dispatcher.cx.clone();
+    let redactor = Arc::clone(&cx.redactor);
+    let prompts = Prompts::new(loaded.prompts.clone(), &setup.project_state, workspace, redactor);
     let agent = Agent {
         conversation,
         window,
@@ -251,7 +219,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
                 servers: Some(Arc::clone(&tools.servers)),
             },
             offers: SkillHints::of(&tools.skills),
-            no_composer,
+            no_composer: setup.editor.is_some(),
             ..TurnInput::default()
         },
         limits: TurnLimits {
@@ -263,33 +231,13 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             review: limits.review,
         },
     };
-    let model_from_flag = loaded.model_flag;
-    let cx = &agent.dispatcher.cx;
-    let redactor = || Arc::clone(&cx.redactor);
-    let reviewer = cx.journal.clone().map(|journal| Reviewer { journal, redactor: redactor() });
-    let prompts = Prompts::new(loaded.prompts.clone(), &project_state, &workspace, redactor());
-    let deps = EngineDeps {
-        loaded,
-        current,
-        workspace,
-        project_state,
-        interactive,
-        originals: tools.originals,
-        model_from_flag,
-        reviewer,
-        language_servers,
-        jobs,
-        prompts,
-        skills: tools.skills,
-        questions: Arc::clone(&questions),
-        servers: tools.servers,
-        exporter: setup.exporter,
-    };
+    let Setup { loaded, project_state, interactive, exporter, .. } = setup;
+    let deps =
+        EngineDeps { loaded, current, project_state, interactive, cx, tools, prompts, questions, exporter };
     Ok(Engine {
         agent,
         deps,
         events,
-        questions,
         backlog,
         deferred: VecDeque::new(),
         maintainer: Maintainer::default(),
@@ -337,34 +285,65 @@ pub struct FolderAgents {
 }
 
 impl Setup {
-    /// Headless sub-agents for `folder`. Their changes aren't in an undo journal.
-    pub fn agents_in(&self, folder: &Path) -> FolderAgents {
-        let loaded = &self.loaded;
-        let (dispatcher, tools) = toolset(ToolSetup {
-            loaded,
+    /// The session to resume, or a new one.
+    fn conversation(&self) -> Result<ReopenedSession, LogError> {
+        if let Some(path) = &self.resume {
+            return reopen::restore(&self.project_state, &self.workspace, path);
+        }
+        let mut conversation = Conversation::new(&self.project_state, &self.workspace);
+        conversation.id = self.session_id.clone().unwrap_or(conversation.id);
+        conversation.begun_read_only = self.loaded.work.permission == Permission::ReadOnly;
+        Ok(ReopenedSession { conversation, notices: Vec::new() })
+    }
+
+    fn toolset(
+        &self,
+        folder: &Path,
+        interactive: bool,
+        host: Option<Arc<dyn HostProgram>>,
+    ) -> (Dispatcher, ToolParts) {
+        toolset(ToolSetup {
+            loaded: &self.loaded,
             workspace: folder,
             project_state: &self.project_state,
             own_folders: &self.own_folders,
             flags: self.limits.rules.clone(),
-            interactive: false,
-            small_window: loaded.context.window_tokens < TINY_WINDOW_TOKENS,
-            host: None,
-        });
-        let (silent, _) = mpsc::unbounded_channel();
-        let (hooks, _) = AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &silent);
-        let template = AgentTemplate {
-            loaded: loaded.clone(),
-            provider: Arc::clone(&self.provider),
+            interactive,
+            // Decided once: L1 (the fixed prompt) never changes within a session.
+            small_window: self.loaded.context.window_tokens < TINY_WINDOW_TOKENS,
+            host,
+        })
+    }
+
+    fn template(
+        &self,
+        provider: Arc<dyn Provider>,
+        dispatcher: &Dispatcher,
+        tools: &ToolParts,
+        hooks: Option<Arc<AgentHooks>>,
+    ) -> AgentTemplate {
+        AgentTemplate {
+            loaded: self.loaded.clone(),
+            provider,
             policy: Arc::clone(&dispatcher.policy),
             project_state: self.project_state.clone(),
             own_folders: self.own_folders.clone(),
-            interactive: false,
+            interactive: dispatcher.interactive,
             own_agents: Vec::new(),
-            skills: tools.skills,
+            skills: Arc::clone(&tools.skills),
             hooks,
-            sources: tools.sources,
-        };
-        let params = params(loaded, Arc::clone(&self.model));
+            sources: tools.sources.clone(),
+        }
+    }
+
+    /// Headless sub-agents for `folder`. Their changes aren't in an undo journal.
+    pub fn agents_in(&self, folder: &Path) -> FolderAgents {
+        let (dispatcher, tools) = self.toolset(folder, false, None);
+        let (silent, _) = mpsc::unbounded_channel();
+        let own = &self.loaded.own.hooks;
+        let (hooks, _) = AgentHooks::new(own, &dispatcher.cx, &dispatcher.policy, &silent);
+        let template = self.template(Arc::clone(&self.provider), &dispatcher, &tools, hooks);
+        let params = params(&self.loaded, Arc::clone(&self.model));
         let runner = SubAgentRunner::new(template, &Arc::new(Questions::new(silent)), &params);
         FolderAgents { runner: Arc::new(runner), dispatcher }
     }
@@ -373,17 +352,9 @@ impl Setup {
 /// Parentless sub-agents, in a new session or the one to resume.
 pub fn roles(mut setup: Setup) -> Result<RoleSession, LogError> {
     setup.provider = metered::limited(setup.provider, setup.limits.max_cost);
-    let Setup { workspace, project_state, resume, .. } = &setup;
-    let conversation = match resume {
-        None => {
-            let mut new = Conversation::new(project_state, workspace);
-            new.id = setup.session_id.clone().unwrap_or(new.id);
-            new
-        }
-        Some(path) => reopen::restore(project_state, workspace, path)?.conversation,
-    };
-    let mut agents = setup.agents_in(workspace);
-    let journal = Journal::new(project_state, workspace);
+    let conversation = setup.conversation()?.conversation;
+    let mut agents = setup.agents_in(&setup.workspace);
+    let journal = Journal::new(&setup.project_state, &setup.workspace);
     journal.open(&conversation.id);
     agents.dispatcher.cx.journal = Some(Arc::new(journal));
     Ok(RoleSession { conversation, agents, setup })

@@ -6,18 +6,14 @@ use std::sync::Arc;
 use super::control::Questions;
 use super::lists::models;
 use super::session::prompts::Prompts;
-use super::session::recall::LogOriginals;
-use super::session::review::Reviewer;
+use super::toolset::context::ToolParts;
 use base::config::error::{ConfigError, bad};
 use base::config::files::load::Loaded;
 use base::config::settings::{ContextSettings, Origin};
 use base::protocol::notice as texts;
 use provider::switch::SwitchableProvider;
 use provider::window::finder::WindowFinder;
-use tools::lsp::servers::LanguageServers;
-use tools::mcp::servers::Servers;
-use tools::run::jobs::Jobs;
-use tools::skill::set::SkillSet;
+use tools::cx::ToolCx;
 
 /// Exports a log's session to a file, overwriting only with `force`. The error is worded to end a sentence.
 pub type Exporter = fn(log: &Path, file: &Path, force: bool) -> Result<(), String>;
@@ -25,19 +21,13 @@ pub type Exporter = fn(log: &Path, file: &Path, force: bool) -> Result<(), Strin
 pub struct EngineDeps {
     pub loaded: Loaded,
     pub current: Arc<SwitchableProvider>,
-    pub workspace: PathBuf,
     pub project_state: PathBuf,
     pub interactive: bool,
-    pub originals: Arc<LogOriginals>,
-    /// A flag named the model, which wins over a resumed session's choice.
-    pub model_from_flag: bool,
-    pub reviewer: Option<Reviewer>,
-    pub jobs: Arc<Jobs>,
-    pub language_servers: LanguageServers,
+    /// Of the agent's tools.
+    pub cx: ToolCx,
+    pub tools: ToolParts,
     pub prompts: Prompts,
-    pub skills: Arc<SkillSet>,
     pub questions: Arc<Questions>,
-    pub servers: Arc<Servers>,
     pub exporter: Exporter,
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::control::{Events, Questions, TurnControl, notice};
+use super::control::{Events, TurnControl, notice};
 use super::deps::EngineDeps;
 use super::listener::{Listener, Ops};
 use super::lists::sessions;
@@ -27,7 +27,6 @@ pub struct Engine {
     pub agent: Agent,
     pub deps: EngineDeps,
     pub events: Events,
-    pub questions: Arc<Questions>,
     /// Sent once the session is announced: a resumed session's items, notices.
     pub backlog: Vec<Event>,
     pub deferred: VecDeque<Op>,
@@ -54,7 +53,7 @@ impl Engine {
         }
         self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
         let events = self.events.clone();
-        self.deps.jobs.watch(Box::new(move |rows| {
+        self.deps.cx.shell.jobs.watch(Box::new(move |rows| {
             let _ = events.send(Event::Jobs(rows));
         }));
         let policy = &self.agent.dispatcher.policy;
@@ -93,7 +92,7 @@ impl Engine {
                 break;
             }
         }
-        self.deps.jobs.stop_all().await;
+        self.deps.cx.shell.jobs.stop_all().await;
         self.agent.dispatcher.cx.language_servers.stop().await;
         self.deps.prompts.settle().await;
         self.end_hooks(if self.deps.interactive { "prompt_input_exit" } else { "other" }).await;
@@ -174,7 +173,7 @@ impl Engine {
     }
 
     fn control(&self) -> Arc<TurnControl> {
-        Arc::new(TurnControl::new(&self.questions, &self.events))
+        Arc::new(TurnControl::new(&self.deps.questions, &self.events))
     }
 
     async fn turn(&mut self, opening: impl Into<TurnOpening>, ops: &mut Ops) -> Option<TurnEnd> {
@@ -184,7 +183,7 @@ impl Engine {
         let work = async { end = Some(turn.run(opening).await) };
         let running = listener.drive(work, ops, &mut self.deferred, &control).await;
         self.turn_ended = true;
-        self.deps.originals.follow(self.agent.conversation.log_path());
+        self.deps.tools.originals.follow(self.agent.conversation.log_path());
         self.after(&control);
         let end = end.filter(|_| running)?;
         if end.goal.as_ref().is_some_and(|round| round.goes_on()) {
@@ -212,7 +211,7 @@ impl Engine {
         if let Err(message) = outcome {
             self.notice(Level::Error, message);
         }
-        self.deps.originals.follow(self.agent.conversation.log_path());
+        self.deps.tools.originals.follow(self.agent.conversation.log_path());
         self.send_window();
         let _ = self.events.send(Event::CommandEnded);
         self.after(&control);
@@ -283,7 +282,7 @@ impl Engine {
             }
             Control::ShowContext => drop(self.events.send(Event::Ledger(self.agent.ledger()))),
             // For a question that wasn't asked by a turn.
-            Control::Answer { id, answer } => self.questions.answer(id, answer),
+            Control::Answer { id, answer } => self.deps.questions.answer(id, answer),
             Control::TakeBack | Control::Interrupt | Control::Shutdown => {}
         }
     }
@@ -311,7 +310,7 @@ impl Engine {
             }
             Idle::ReadKeys => self.read_keys().await,
             Idle::Clear => {
-                let mut new = Conversation::new(&self.deps.project_state, &self.deps.workspace);
+                let mut new = Conversation::new(&self.deps.project_state, &self.deps.cx.root);
                 if let Some((provider, model)) = &self.agent.conversation.chosen_model
                     && let Err(error) = new.choose_model(provider, model)
                 {
@@ -340,7 +339,7 @@ impl Engine {
     }
 
     async fn resume(&mut self, path: &Path) {
-        let (state, workspace) = (self.deps.project_state.clone(), self.deps.workspace.clone());
+        let (state, workspace) = (self.deps.project_state.clone(), Arc::clone(&self.deps.cx.root));
         let path = path.to_owned();
         let read = task::blocking(move || reopen::restore(&state, &workspace, &path)).await;
         let reopened = match read {
@@ -368,7 +367,7 @@ impl Engine {
 
     /// Continues a copy of a session, which may be open elsewhere.
     async fn fork(&mut self, session: &str) {
-        match sessions::fork(&self.deps.project_state, &self.deps.workspace, session).await {
+        match sessions::fork(&self.deps.project_state, &self.deps.cx.root, session).await {
             Ok(path) => self.resume(&path).await,
             Err(why) => self.notice(Level::Error, texts::session_not_opened(why)),
         }
@@ -376,7 +375,7 @@ impl Engine {
 
     async fn open(&mut self, conversation: Conversation) {
         self.agent.open(conversation).await;
-        self.deps.originals.follow(self.agent.conversation.log_path());
+        self.deps.tools.originals.follow(self.agent.conversation.log_path());
     }
 
     async fn read_keys(&mut self) {
@@ -440,7 +439,7 @@ impl Engine {
         let now = self.agent.sampler.params.model.to_string();
         if provider != self.agent.sampler.provider.name() {
             self.notice(Level::Warning, texts::session_model_unavailable(&model, &provider, &now));
-        } else if model != now && !self.deps.model_from_flag && self.switch_model(&model).await {
+        } else if model != now && !self.deps.loaded.model_flag && self.switch_model(&model).await {
             self.notice(Level::Info, texts::session_model(&model, &now));
         }
     }
@@ -453,7 +452,7 @@ impl Engine {
             provider: sampler.provider.name().to_owned(),
             permission: dispatcher.policy.permission(),
             mode: dispatcher.policy.mode(),
-            workspace: self.deps.workspace.to_string_lossy().into_owned(),
+            workspace: self.deps.cx.root.to_string_lossy().into_owned(),
             turns: conversation.turns,
             effort: sampler.params.reasoning_effort.as_deref().map(str::to_owned),
             offer_init: self.deps.interactive

@@ -71,7 +71,7 @@ impl<'a> Listener<'a> {
                     Control::Answer { id, answer } => control.questions.answer(id, answer),
                     Control::EditContext { edit, id } => control.edit(edit, id),
                     Control::ShowContext => {
-                        let (log, settings) = (self.deps.originals.path(), self.settings.clone());
+                        let (log, settings) = (self.deps.tools.originals.path(), self.settings.clone());
                         answer(self.events, move || inspect::ledger(&log, &settings));
                     }
                 },

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::control::{Events, notice};
 use super::parts::Agent;
+use super::session::journal;
 use base::config::mode::Mode;
 use base::config::prompts;
 use base::model::usage::Usage;
@@ -63,7 +64,7 @@ impl Maintainer {
         let policy = Arc::clone(&agent.dispatcher.policy);
         let open = notes(&agent.dispatcher.cx, progress::open).await;
         if self.run.is_none() {
-            let baseline = on_journal(&agent.dispatcher.cx, Baseline::take).await.unwrap_or_default();
+            let baseline = journal::ask(&agent.dispatcher.cx, Baseline::take).await;
             let usage = agent.conversation.usage.total;
             self.run = Some(Run { baseline, usage, mode: policy.mode(), done: Vec::new() });
             if interactive {
@@ -125,13 +126,10 @@ impl Maintainer {
         if !agent.dispatcher.interactive {
             return;
         }
-        let report = on_journal(&agent.dispatcher.cx, move |journal| baseline.report(journal, done)).await;
+        let report = journal::ask(&agent.dispatcher.cx, move |journal| baseline.report(journal, done)).await;
         let usage = agent.conversation.usage.total.since(usage);
-        let report = MaintainReport {
-            tokens: usage.total(),
-            cost_usd: agent.conversation.usage.cost_usd(),
-            ..report.unwrap_or_default()
-        };
+        let report =
+            MaintainReport { tokens: usage.total(), cost_usd: agent.conversation.usage.cost_usd(), ..report };
         notice(events, Level::Info, report.text());
     }
 }
@@ -140,14 +138,6 @@ async fn notes(cx: &ToolCx, read: fn(&Path) -> Vec<String>) -> Vec<String> {
     let root = Arc::clone(&cx.root);
     let open = task::blocking(move || read(&root)).await.unwrap_or_default();
     open.iter().map(|row| cx.redactor.redact(row, TextSource::Text).into_owned()).collect()
-}
-
-async fn on_journal<T: Send + 'static>(
-    cx: &ToolCx,
-    read: impl FnOnce(&Journal) -> T + Send + 'static,
-) -> Option<T> {
-    let journal = cx.journal.clone()?;
-    task::blocking(move || read(&journal)).await.ok()
 }
 
 fn prompt(phase: Phase) -> &'static str {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::calls::dispatcher::Dispatcher;
 use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
-use super::session::rewind;
+use super::session::{journal, rewind};
 use super::turn::input::message::TurnInput;
 use super::turn::limits::TurnLimits;
 use super::window::context_window::ContextWindow;
@@ -17,6 +17,7 @@ use base::model::observation::Todo;
 use base::path;
 use base::process::task;
 use base::protocol::ledger::LedgerView;
+use context::session::journal::recorder::Journal;
 use tools::cx::ToolCx;
 
 pub struct Agent {
@@ -45,13 +46,12 @@ impl Agent {
     pub async fn begin_session(&mut self) {
         let cx = &self.dispatcher.cx;
         self.window.open(&mut self.conversation, &self.sampler.params, &cx.root).await;
-        let Some(journal) = cx.journal.clone() else { return };
         let session = self.conversation.id.clone();
-        let opened = task::blocking(move || {
+        let opened = move |journal: &Journal| {
             journal.open(&session);
             journal.lines()
-        });
-        let lines = opened.await.unwrap_or_default();
+        };
+        let lines = journal::ask(cx, opened).await;
         self.input.reminder = rewind::missed_reminder(&self.conversation, &lines);
     }
 

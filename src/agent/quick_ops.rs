@@ -34,14 +34,16 @@ pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, even
 }
 
 pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Events) {
-    let (state, workspace, log) = (deps.project_state.clone(), deps.workspace.clone(), deps.originals.path());
+    let EngineDeps { cx, tools, .. } = deps;
+    let (state, workspace, log) = (deps.project_state.clone(), Arc::clone(&cx.root), tools.originals.path());
+    let jobs = &cx.shell.jobs;
     match op {
         Quick::StopJob { id } => {
-            if !deps.jobs.stop(id) {
+            if !jobs.stop(id) {
                 notice(events, Level::Warning, texts::no_such_job(id));
             }
         }
-        Quick::Background => deps.jobs.take_waiting(),
+        Quick::Background => jobs.take_waiting(),
         Quick::SetPermission { permission } => {
             let wanted = permission;
             let permission = policy.set_permission(wanted);
@@ -98,24 +100,24 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             }
             let _ = events.send(Event::Rules(policy.rules().rows()));
         }
-        Quick::ShowJob { id } => match deps.jobs.peek(id) {
+        Quick::ShowJob { id } => match jobs.peek(id) {
             Some(text) => drop(events.send(Event::JobOutput { id, text })),
             None => notice(events, Level::Warning, texts::no_such_job(id)),
         },
         Quick::ShowStatus => {
             let parts = StatusParts {
-                workspace,
+                workspace: workspace.to_path_buf(),
                 project_state: state,
                 config: deps.loaded.config.clone(),
                 log,
                 confined: policy.confines(policy.permission()),
-                jobs: deps.jobs.list(),
-                language_servers: deps.language_servers.status(),
+                jobs: jobs.list(),
+                language_servers: cx.language_servers.status(),
             };
             answer(events, move || status::status(&parts));
         }
         Quick::ShowSkills => {
-            let rows = deps.skills.iter().map(|skill| (skill.name.clone(), skill.for_users()));
+            let rows = tools.skills.iter().map(|skill| (skill.name.clone(), skill.for_users()));
             let _ = events.send(Event::Skills(rows.collect()));
         }
         Quick::ListHooks => {
@@ -129,7 +131,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             answer(events, move || inspect::files(&workspace, &early));
         }
         Quick::Recall { what } => {
-            let originals = Arc::clone(&deps.originals);
+            let originals = Arc::clone(&tools.originals);
             answer(events, move || match originals.for_user(&what) {
                 Ok(text) => Event::Notice { level: Level::Info, text },
                 Err(text) => Event::Notice { level: Level::Warning, text },
@@ -149,12 +151,11 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             answer(events, move || inspect::transcript(&state, log, agent));
         }
         Quick::ShowChanges { turn } => {
-            if let Some(reviewer) = deps.reviewer.clone() {
-                answer(events, move || Event::Changes(reviewer.changes(turn)));
-            }
+            let cx = cx.clone();
+            answer(events, move || inspect::changes(&cx, turn));
         }
         Quick::ShowMcp => {
-            let (servers, events) = (Arc::clone(&deps.servers), events.clone());
+            let (servers, events) = (Arc::clone(&tools.servers), events.clone());
             task::spawn(async move {
                 let text = describe::all(&servers).await;
                 notice(&events, Level::Info, text);

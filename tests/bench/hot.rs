@@ -133,7 +133,7 @@ fn stored_sessions(count: usize) -> tempfile::TempDir {
         ..TurnEnd::default()
     };
     for n in 0..count {
-        let mut log = SessionLog::create(dir.path(), &format!("s{n:05}"), dir.path(), None).unwrap();
+        let mut log = SessionLog::create(dir.path(), &format!("s{n:05}"), dir.path(), |_| ()).unwrap();
         let record = ItemRecord { id: ItemId(1), ms: 1, tokens: 1, item: Arc::clone(&item) };
         log.append(&Record::Item(record)).unwrap();
         log.append(&Record::TurnEnd { ms: 1, end: end.clone(), turn: 1, cost_usd: None }).unwrap();

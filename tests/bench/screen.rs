@@ -48,7 +48,7 @@ fn diff_1000_lines(bencher: Bencher) {
 /// About a million tokens in 4,000 items.
 fn million_tokens() -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();
-    let mut log = SessionLog::create(dir.path(), "long", dir.path(), None).unwrap();
+    let mut log = SessionLog::create(dir.path(), "long", dir.path(), |_| ()).unwrap();
     for n in 0..4_000_u64 {
         let text = format!("item {n}: {}", "some words of an answer, ".repeat(40));
         let item = if n % 8 == 0 { Item::User(UserMessage::new(&text)) } else { Item::assistant(text) };

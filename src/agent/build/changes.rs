@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::git;
 use super::roles::{self, Stop};
+use crate::session::journal;
 use base::process::task;
 use context::report::figures::LineCounts;
 use context::report::session;
@@ -51,11 +52,9 @@ pub async fn made_by(cx: &ToolCx, part: &str) -> bool {
 
 /// Does work of the program's own and records what it changed.
 pub async fn recorded<T>(cx: &ToolCx, title: String, work: impl Future<Output = T>) -> T {
-    let (journal, looking) = (cx.journal.clone(), cx.journal.clone());
-    let before = move || looking.inspect(|journal| journal.before_command(&title, &AtomicBool::new(false)));
-    let _ = task::blocking(before).await;
+    journal::ask(cx, move |journal| journal.before_command(&title, &AtomicBool::new(false))).await;
     let done = work.await;
-    let _ = task::blocking(move || journal.map(|journal| journal.after_command())).await;
+    journal::ask(cx, |journal| drop(journal.after_command())).await;
     done
 }
 

@@ -1,39 +1,21 @@
-//! Git for builds: a commit per subtask, and worktrees for parallel ones. Uses the user's git and settings
-//! but no hooks: a role may just have written one, and it would run outside the sandbox.
+//! Git for builds: a commit per subtask, and worktrees for parallel ones.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
-
-use tokio::process::Command;
 
 use super::roles::Stop;
+use base::process::git::{self, GitError};
 use base::text::one_line;
 use context::session::log;
 
 const HINT: &str = "fix that in the repository, then run the build again with --resume";
-const LIMIT: Duration = Duration::from_secs(300);
 
-async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(["-c", "core.hooksPath=/dev/null"]).args(args);
-    // There is no one to answer.
-    command.envs([("GIT_EDITOR", "true"), ("GIT_SEQUENCE_EDITOR", "true"), ("GIT_TERMINAL_PROMPT", "0")]);
-    output(command, args[0]).await
+fn stop(error: GitError) -> Stop {
+    let hint = error.hint(HINT);
+    Stop::failed(error, hint)
 }
 
-async fn output(mut command: Command, name: &str) -> Result<String, Stop> {
-    command.stdin(Stdio::null()).kill_on_drop(true);
-    let output = tokio::time::timeout(LIMIT, command.output())
-        .await
-        .map_err(|_| Stop::failed(format!("git {name} took more than {} s", LIMIT.as_secs()), HINT))?
-        .map_err(|error| Stop::failed(format!("git can't be started: {error}"), "install git"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = [output.stderr, output.stdout].concat();
-    let said = one_line(String::from_utf8_lossy(&said).trim(), 300);
-    Err(Stop::failed(format!("git {name} failed: {said}"), HINT))
+async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
+    git::run(folder, args).await.map_err(stop)
 }
 
 /// Without what no commit is for: caches that Python writes when a check runs, and what a killed write left.
@@ -66,9 +48,9 @@ async fn snapshot(root: &Path) -> Result<String, Stop> {
     let own = git(root, &["rev-parse", "--path-format=absolute", "--git-path", &name]).await?;
     let own = PathBuf::from(own.trim_end());
     let tree = async {
-        let with_own = with_index(root, &own).await?;
-        output(with_own(&[&["add", "--all"][..], &WORK].concat()), "add").await?;
-        output(with_own(&["write-tree"]), "write-tree").await
+        copy_index(root, &own).await?;
+        with_index(root, &own, &[&["add", "--all"][..], &WORK].concat()).await?;
+        with_index(root, &own, &["write-tree"]).await
     };
     let tree = tree.await;
     let _ = std::fs::remove_file(&own);
@@ -101,30 +83,26 @@ pub async fn diff_of(root: &Path, commit: &str) -> Result<String, Stop> {
 /// What the files as they are now, new ones too, change since `base` split off. `own` is a path for a copy of git's index.
 pub async fn diff_since(root: &Path, base: &str, own: &Path) -> Result<String, Stop> {
     let from = git(root, &["merge-base", "HEAD", "--end-of-options", base]).await?;
-    let with_own = with_index(root, own).await?;
-    output(with_own(&[&["add", "--all", "--intent-to-add"][..], &WORK].concat()), "add").await?;
+    copy_index(root, own).await?;
+    with_index(root, own, &[&["add", "--all", "--intent-to-add"][..], &WORK].concat()).await?;
     let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", from.trim_end()];
-    output(with_own(&[&diff[..], &WORK].concat()), "diff").await
+    with_index(root, own, &[&diff[..], &WORK].concat()).await
 }
 
-/// Makes git commands that use a copy of git's index, at `own`.
-async fn with_index<'a>(root: &'a Path, own: &'a Path) -> Result<impl Fn(&[&str]) -> Command + 'a, Stop> {
+async fn with_index(root: &Path, own: &Path, args: &[&str]) -> Result<String, Stop> {
+    git::run_with(root, args, Some(own)).await.map_err(stop)
+}
+
+/// Git's index with its time, by which git knows which files may have changed without a trace.
+async fn copy_index(root: &Path, own: &Path) -> Result<(), Stop> {
     let index = git(root, &["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
-    copy_index(Path::new(index.trim_end()), own)
-        .map_err(|error| Stop::failed(format!("git's index can't be read: {error}"), HINT))?;
-    Ok(move |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(root).args(["-c", "core.hooksPath=/dev/null"]).args(args);
-        command.env("GIT_INDEX_FILE", own);
-        command
-    })
-}
-
-/// With its time, by which git knows which files may have changed without a trace.
-fn copy_index(index: &Path, own: &Path) -> std::io::Result<()> {
-    std::fs::copy(index, own)?;
-    let changed = std::fs::metadata(index)?.modified()?;
-    std::fs::File::options().write(true).open(own)?.set_modified(changed)
+    let copy = |index: &Path| {
+        std::fs::copy(index, own)?;
+        let changed = std::fs::metadata(index)?.modified()?;
+        std::fs::File::options().write(true).open(own)?.set_modified(changed)
+    };
+    copy(Path::new(index.trim_end()))
+        .map_err(|error| Stop::failed(format!("git's index can't be read: {error}"), HINT))
 }
 
 pub async fn branches(root: &Path, prefix: &str) -> Result<Vec<String>, Stop> {
@@ -294,27 +272,5 @@ impl Worktree {
     pub async fn remove(self, root: &Path) {
         self.leave(root).await;
         let _ = git(root, &["branch", "--delete", &self.branch]).await;
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    /// Paused time moves on by itself while the program sleeps.
-    #[tokio::test(start_paused = true)]
-    async fn git_has_a_time_limit() {
-        let mut hangs = Command::new("sleep");
-        hangs.arg("1000");
-        let Err(Stop::Failed { message, .. }) = output(hangs, "merge").await else { unreachable!() };
-        assert!(message.contains("git merge took more than 300 s"), "{message}");
-    }
-
-    #[tokio::test]
-    async fn git_opens_no_editor() {
-        let folder = tempfile::tempdir().unwrap();
-        let told = git(folder.path(), &["var", "GIT_EDITOR"]).await.ok();
-        assert_eq!(told.as_deref().map(str::trim), Some("true"));
     }
 }

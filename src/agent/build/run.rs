@@ -11,7 +11,7 @@ use super::progress::{BuildEvent, Show};
 use super::prompts;
 use super::review;
 use super::roles::{RoleTask, Roles, Stop};
-use super::state::{Build, BuildFolder, BuildOptions, Outcome};
+use super::state::{self, Build, BuildFolder, BuildOptions};
 use crate::assemble::RoleSession;
 use crate::qa::checks::{CheckOutcome, CheckResult};
 use base::model::item::{Item, UserMessage};
@@ -42,25 +42,24 @@ pub async fn run(
     show.say(&BuildEvent::Begun { id: &id, folder: &folder.name });
     let mut build =
         Build { id, folder, roles: Roles::new(session, show), options, idle: BTreeMap::new(), checks: None };
-    let (outcome, message) = match stages(&mut build, task).await {
-        Ok(None) => (Outcome::Passed, passed(&build)),
-        Ok(Some(why)) => (Outcome::Failed, build.how_to_go_on(&format!("Not passed: {why}."))),
+    let ((outcome, exit_code), message) = match stages(&mut build, task).await {
+        Ok(None) => (state::PASSED, passed(&build)),
+        Ok(Some(why)) => (state::FAILED, build.how_to_go_on(&format!("Not passed: {why}."))),
         Err(Stop::NothingChanged) => (
-            Outcome::NothingChanged,
+            state::NOTHING_CHANGED,
             build.how_to_go_on(
                 "Nothing changed: no role changed a file of the project, so there is nothing to review.",
             ),
         ),
         Err(Stop::Paused(stage)) => {
             let file = build.folder.path(if stage == "code" { "plan.md" } else { stage_file(stage) });
-            (Outcome::Paused, build.how_to_go_on(&format!("Paused after {stage}. Edit {file} as you like.")))
+            (state::PAUSED, build.how_to_go_on(&format!("Paused after {stage}. Edit {file} as you like.")))
         }
         Err(Stop::Failed { message, hint }) => {
-            (Outcome::Failed, build.how_to_go_on(&format!("{message}. To do: {hint}.")))
+            (state::FAILED, build.how_to_go_on(&format!("{message}. To do: {hint}.")))
         }
         Err(Stop::Role { part, end }) => build.unfinished(&part, &end),
     };
-    let (outcome, exit_code) = outcome.told();
     let text = report(&build, outcome, &message, begun.elapsed());
     if let Err(Stop::Failed { message, .. }) = build.wrote("report.md", &text) {
         build.roles.show.say(&BuildEvent::Note { text: &message });

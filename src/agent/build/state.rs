@@ -34,30 +34,16 @@ pub struct Build {
     pub checks: Option<Vec<CheckResult>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Passed,
-    /// The last review still found problems, or a stage failed.
-    Failed,
-    NothingChanged,
-    Paused,
-    ProviderFailed,
-    Interrupted,
-}
+/// How a build ended: its public name, and the exit code.
+pub type Outcome = (&'static str, u8);
 
-impl Outcome {
-    /// Its public name, and the exit code.
-    pub fn told(self) -> (&'static str, u8) {
-        match self {
-            Self::Passed => ("passed", 0),
-            Self::Failed => ("failed", 1),
-            Self::NothingChanged => ("nothing_changed", 11),
-            Self::Paused => ("paused", 0),
-            Self::ProviderFailed => ("provider_failed", 4),
-            Self::Interrupted => ("interrupted", 130),
-        }
-    }
-}
+pub const PASSED: Outcome = ("passed", 0);
+/// The last review still found problems, or a stage failed.
+pub const FAILED: Outcome = ("failed", 1);
+pub const NOTHING_CHANGED: Outcome = ("nothing_changed", 11);
+pub const PAUSED: Outcome = ("paused", 0);
+const PROVIDER_FAILED: Outcome = ("provider_failed", 4);
+const INTERRUPTED: Outcome = ("interrupted", 130);
 
 impl Build {
     pub fn cx(&self) -> &ToolCx {
@@ -96,18 +82,13 @@ impl Build {
     /// The outcome and message for a part that didn't finish.
     pub fn unfinished(&self, part: &str, end: &EndReason) -> (Outcome, String) {
         let (outcome, why) = match end {
-            EndReason::Interrupted { .. } => (Outcome::Interrupted, "was interrupted".to_owned()),
-            EndReason::ProviderFailed { message, hint, .. } => (
-                Outcome::ProviderFailed,
-                format!("got no answer from the model: {}; {hint}", one_line(message, 300)),
-            ),
-            EndReason::StepLimit { limit } => {
-                (Outcome::Failed, format!("was not finished after {limit} steps"))
+            EndReason::Interrupted { .. } => (INTERRUPTED, "was interrupted".to_owned()),
+            EndReason::ProviderFailed { message, hint, .. } => {
+                (PROVIDER_FAILED, format!("got no answer from the model: {}; {hint}", one_line(message, 300)))
             }
-            EndReason::Failed { message, hint, .. } => {
-                (Outcome::Failed, format!("failed: {message}; {hint}"))
-            }
-            EndReason::Done => (Outcome::Failed, "no answer".to_owned()),
+            EndReason::StepLimit { limit } => (FAILED, format!("was not finished after {limit} steps")),
+            EndReason::Failed { message, hint, .. } => (FAILED, format!("failed: {message}; {hint}")),
+            EndReason::Done => (FAILED, "no answer".to_owned()),
         };
         (outcome, self.how_to_go_on(&format!("The part '{part}' {why}.")))
     }

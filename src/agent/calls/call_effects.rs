@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::result;
 use crate::control::{Events, TurnControl, notice};
 use crate::hooks::tool_hooks::Hooked;
+use crate::session::journal;
 use base::model::call::ToolCall;
 use base::model::envelope::Envelope;
 use base::process::task;
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
+use context::session::journal::recorder::Journal;
 use guard::redact::detector::TextSource;
 use guard::shell::interpret::call::Call;
 use tools::cx::ToolCx;
@@ -40,8 +42,7 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -
 }
 
 pub async fn after_command(cx: &ToolCx, events: &Events) -> Vec<String> {
-    let Some(journal) = cx.journal.clone() else { return Vec::new() };
-    let changed = task::blocking(move || journal.after_command()).await.unwrap_or_default();
+    let changed = journal::ask(cx, Journal::after_command).await;
     journal_notices(cx, events);
     changed.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }

@@ -8,7 +8,7 @@ use base::config::mode::Mode;
 use base::config::settings::{Permission, WorkSettings};
 use context::rules::rules_file;
 use guard::policy::access::Access;
-use guard::policy::command::{self, AssessedAccess, AssessedCommand};
+use guard::policy::command::{self, AssessedAccess, AssessedCall, AssessedCommand};
 use guard::policy::command_prefix;
 use guard::policy::path_scope::PathScope;
 use guard::policy::programs::assessment::{Assessment, Risk};
@@ -59,21 +59,26 @@ pub enum SandboxSupport {
 pub struct AssessedToolCall(Vec<AssessedAccess>);
 
 impl AssessedToolCall {
+    fn commands(&self) -> impl Iterator<Item = &AssessedCommand> {
+        self.0.iter().filter_map(|one| one.command.as_ref())
+    }
+
+    fn programs(&self) -> impl Iterator<Item = &AssessedCall> {
+        self.commands().flat_map(|command| command.calls.iter().flatten())
+    }
+
     /// The programs its commands run, as far as they are understood.
     pub fn calls(&self) -> Arc<[Call]> {
-        let commands = self.0.iter().filter_map(|one| one.command.as_ref());
-        commands.flat_map(|command| command.calls.iter().flatten()).map(|one| one.call.clone()).collect()
+        self.programs().map(|one| one.call.clone()).collect()
     }
 
     /// Each program of its commands, and what it does.
     pub fn parts(&self) -> Vec<String> {
-        let commands = self.0.iter().filter_map(|one| one.command.as_ref());
-        let calls = commands.flat_map(|command| command.calls.iter().flatten());
-        calls.map(|one| format!("{}: {}", one.shown(), one.assessment.reason)).collect()
+        self.programs().map(|one| format!("{}: {}", one.shown(), one.assessment.reason)).collect()
     }
 
     pub fn runs_command(&self) -> bool {
-        self.0.iter().any(|one| one.command.is_some())
+        self.commands().next().is_some()
     }
 
     fn declares_network(&self) -> bool {
@@ -86,13 +91,11 @@ impl AssessedToolCall {
 
     /// The highest risk; `None` if there are no commands or one isn't understood.
     fn risk(&self) -> Option<Risk> {
-        let risks = self.0.iter().filter_map(|one| one.command.as_ref()).map(|command| command.risk());
-        risks.collect::<Option<Vec<Risk>>>()?.into_iter().max()
+        self.commands().map(AssessedCommand::risk).collect::<Option<Vec<Risk>>>()?.into_iter().max()
     }
 
     fn risks(&self) -> impl Iterator<Item = &Assessment> {
-        let commands = self.0.iter().filter_map(|one| one.command.as_ref());
-        commands.flat_map(|command| command.calls.iter().flatten()).map(|call| &call.assessment)
+        self.programs().map(|call| &call.assessment)
     }
 
     /// The protected files that git changes, if only they (and the network) need approval.
@@ -112,7 +115,7 @@ impl AssessedToolCall {
     }
 
     fn is_covered(&self, rules: &Rules) -> bool {
-        self.0.iter().filter_map(|one| one.command.as_ref()).all(|command| rules.covers(command))
+        self.commands().all(|command| rules.covers(command))
     }
 }
 
@@ -306,8 +309,7 @@ impl PolicyEngine {
                 Confinement::Confined { level: SandboxLevel::ReadOnly, network, opened: Vec::new() }
             }
             Permission::Auto if by_level || connects || opens.is_some() => {
-                let commands = call.0.iter().filter_map(|one| one.command.as_ref());
-                let settings = commands.flat_map(AssessedCommand::settings);
+                let settings = call.commands().flat_map(AssessedCommand::settings);
                 let opened = opens.unwrap_or_default().into_iter().chain(settings).collect();
                 Confinement::Confined { level: SandboxLevel::Workspace, network, opened }
             }

@@ -17,7 +17,7 @@ use context::parts::FixedParts;
 use context::replay::session_replay::SessionReplay;
 use context::session::log::{self, LogError, SessionLog};
 use context::session::record::{
-    Batch, Cause, CauseKind, FormName, ItemRecord, ParentCall, Record, RequestRecord,
+    Batch, Cause, CauseKind, FormName, ItemRecord, Meta, ParentCall, Record, RequestRecord,
 };
 
 pub struct Conversation {
@@ -279,9 +279,9 @@ impl Conversation {
 
     fn write(&mut self, record: &Record) -> Result<(), LogError> {
         if self.log.is_none() {
-            let create = if self.begun_read_only { SessionLog::create_read_only } else { SessionLog::create };
-            let parent = self.parent.clone();
-            self.log = Some(create(&self.project_state, &self.id, &self.workspace, parent)?);
+            let (parent, read_only) = (self.parent.clone(), self.begun_read_only);
+            let set = |meta: &mut Meta| (meta.parent, meta.read_only) = (parent, read_only);
+            self.log = Some(SessionLog::create(&self.project_state, &self.id, &self.workspace, set)?);
         }
         self.write_model()?;
         if let Some(log) = &mut self.log {

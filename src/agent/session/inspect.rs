@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::review;
 use crate::control::Events;
 use crate::deps::Exporter;
 use base::config::settings::ContextSettings;
@@ -17,6 +18,7 @@ use context::report::gather::Report;
 use context::report::render;
 use context::session::effective::EffectiveSession;
 use context::session::{log, reader};
+use tools::cx::ToolCx;
 
 /// Most paths offered to the `@` popup.
 const MAX_FILES: usize = 500_000;
@@ -60,6 +62,10 @@ pub fn transcript(state: &Path, log: PathBuf, agent: Option<String>) -> Event {
         Err(error) if error.kind() == ErrorKind::NotFound => Event::Transcript { agent, items: [].into() },
         Err(error) => unreadable(&error),
     }
+}
+
+pub fn changes(cx: &ToolCx, turn: bool) -> Event {
+    Event::Changes(review::changes(cx, turn))
 }
 
 /// The file's extension picks the format.

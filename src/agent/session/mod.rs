@@ -3,6 +3,7 @@
 pub mod conversation;
 pub mod inspect;
 pub mod item_facts;
+pub mod journal;
 pub mod prompts;
 pub mod recall;
 pub mod reopen;

@@ -3,7 +3,6 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -20,6 +19,7 @@ use context::session::journal::restore::{self, RestoreOutcome, RestorePlan, Rest
 use evidence::commits::git;
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
+use tools::cx::ToolCx;
 
 #[derive(Debug, Error)]
 pub enum RevertError {
@@ -31,23 +31,16 @@ pub enum RevertError {
     Journal(#[from] io::Error),
 }
 
-#[derive(Clone)]
-pub struct Reviewer {
-    pub journal: Arc<Journal>,
-    pub redactor: Arc<Redactor>,
-}
-
-impl Reviewer {
-    /// All changes of the session, or of the last turn that made some.
-    pub fn changes(&self, turn: bool) -> Changes {
-        let plan = plan(&self.journal, turn);
-        // A folder shows through the files in it.
-        let is_folder = |step: &&RestoreStep| step.now.is_folder() || step.target.is_folder();
-        let steps = plan.steps.iter().filter(|step| !is_folder(step));
-        let files = steps.map(|step| changed_file(&self.journal, &self.redactor, step)).collect();
-        let outside = plan.outside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        Changes { turn, files, outside }
-    }
+/// All changes of the session, or of the last turn that made some.
+pub fn changes(cx: &ToolCx, turn: bool) -> Changes {
+    let Some(journal) = &cx.journal else { return Changes { turn, ..Changes::default() } };
+    let plan = plan(journal, turn);
+    // A folder shows through the files in it.
+    let is_folder = |step: &&RestoreStep| step.now.is_folder() || step.target.is_folder();
+    let steps = plan.steps.iter().filter(|step| !is_folder(step));
+    let files = steps.map(|step| changed_file(journal, &cx.redactor, step)).collect();
+    let outside = plan.outside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    Changes { turn, files, outside }
 }
 
 fn plan(journal: &Journal, turn: bool) -> RestorePlan {

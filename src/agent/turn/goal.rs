@@ -1,15 +1,13 @@
 //! A goal: after each turn the program runs the goal's check. Its output begins the next round, until it passes or
 //! makes no progress.
 
-use std::sync::Arc;
-
 use super::error::TurnError;
 use crate::control::{Events, TurnControl, notice};
 use crate::parts::Agent;
 use crate::qa::checks::{CheckRunner, RanCheck};
+use crate::session::journal;
 use base::deadline::Deadline;
 use base::model::usage::Usage;
-use base::process::task;
 use base::protocol::event::{Event, FailureCause, Level};
 use base::protocol::goal::{self, Goal, GoalOutcome, GoalRound};
 use base::protocol::notice as texts;
@@ -104,18 +102,19 @@ impl GoalTurn {
             TurnOpening::Round { .. } => true,
             TurnOpening::Check => false,
         };
-        let journal = agent.dispatcher.cx.journal.clone();
-        let lines = task::blocking(move || journal.map_or(0, |journal| journal.lines().len()));
+        let lines = journal::ask(&agent.dispatcher.cx, |journal| journal.lines().len()).await;
         let usage = &agent.conversation.usage;
         let cost_usd = if usage.total == Usage::default() { Some(0.0) } else { usage.cost_usd() };
-        Self { lines: lines.await.unwrap_or(0), cost_usd, for_goal, round: None }
+        Self { lines, cost_usd, for_goal, round: None }
     }
 
     /// Runs the check and keeps what the next round begins with. An error ends the work on the goal.
     pub async fn check(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let Agent { conversation, dispatcher, window, input, limits, .. } = agent;
         let Some(state) = conversation.goal() else { return Ok(()) };
-        let changed = changed(dispatcher.cx.journal.clone(), self.lines).await;
+        let from = self.lines;
+        let changed = move |journal: &Journal| changed_files(journal.lines().into_iter().skip(from), 0);
+        let changed = journal::ask(&dispatcher.cx, changed).await.into_keys().collect();
         let window_tokens = window.settings().window_tokens;
         let runner = CheckRunner { dispatcher, window_tokens, cancel: control.cancel.clone() };
         let ran = runner.ran(&state.goal.check, &control.questions).await;
@@ -177,14 +176,6 @@ pub fn report(agent: &mut Agent, round: Option<&GoalRound>, events: &Events) {
 
 fn is_over(deadline: &Deadline) -> bool {
     deadline.longest_wait().is_zero()
-}
-
-async fn changed(journal: Option<Arc<Journal>>, from: usize) -> Vec<String> {
-    let read = move || {
-        let lines = journal.map(|journal| journal.lines()).unwrap_or_default();
-        changed_files(lines.into_iter().skip(from), 0).into_keys().collect()
-    };
-    task::blocking(read).await.unwrap_or_default()
 }
 
 fn said(goal: &Goal, round: &GoalRound, ran: &RanCheck) -> String {

@@ -8,7 +8,7 @@ use super::finish;
 use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::qa::reviewer::{self, ChangeReviewer};
-use crate::session::review::Reviewer;
+use crate::session::review;
 use base::model::usage::Usage;
 use base::process::task;
 use base::protocol::event::{Event, Level};
@@ -62,18 +62,15 @@ async fn outcome(
 ) -> Result<ReviewOutcome, String> {
     let Agent { conversation, dispatcher, window, .. } = agent;
     let cx = ToolCx { call_id: "review".into(), cancel: control.cancel.clone(), ..dispatcher.cx.clone() };
-    let (Some(agents), Some(journal)) = (&dispatcher.cx.sub_agents, cx.journal.clone()) else {
-        return Err("it needs a session".to_owned());
-    };
-    let reviewer = Reviewer { journal, redactor: Arc::clone(&cx.redactor) };
-    let looked = task::blocking(move || reviewer.changes(turn)).await;
+    let agents = dispatcher.cx.sub_agents.clone().ok_or("it needs a session")?;
+    let own = cx.clone();
+    let looked = task::blocking(move || review::changes(&own, turn)).await;
     let changes = looked.map_err(|error| error.to_string())?;
     if changes.files.is_empty() {
         return Err("no file was changed".to_owned());
     }
     let (task, diff) = (finish::asked(conversation), diff(&changes));
     let window_tokens = window.settings().window_tokens;
-    let agents = Arc::clone(agents);
     let reviewer = ChangeReviewer { dispatcher, agents: &*agents, window_tokens, cx };
     reviewer.review(("Task", &task), ("Changes", &diff), spent).await
 }

@@ -2,6 +2,7 @@
 
 pub mod descriptor;
 pub mod editor;
+pub mod git;
 pub mod quiet;
 pub mod reap;
 pub mod run;

@@ -96,10 +96,11 @@ impl HistoryEntry {
             (FormName::Gone, _) => None,
             (FormName::Full, _) => Some(forms::full(&self.item)),
             (_, Some(text)) => Some(forms::with_text(&self.item, form, text)),
-            (_, None) => match forms::shortened(self.id, &self.item, form) {
+            (FormName::Pointer, None) => match forms::left_out(self.id, &self.item) {
                 Some(message) => Some(message),
                 None => return false,
             },
+            (_, None) => return false,
         };
         self.form = form;
         self.fingerprint = OnceLock::new();

@@ -1,4 +1,4 @@
-//! An item as it is sent: in full, compressed, or as a pointer. Pure: the same item and form always give the
+//! An item as it is sent: in full, with another text, or as a pointer. Pure: the same item and form always give the
 //! same bytes, which keeps the prompt cache warm. The log records the text of smaller forms, so their wording
 //! may change between versions without breaking a replay.
 
@@ -11,53 +11,18 @@ use crate::session::record::FormName;
 use crate::tokens::estimate::upper_bound;
 use base::model::call::ToolCall;
 use base::model::envelope::Status;
-use base::model::item::{Item, ItemId, LEFT_OUT, Reminder, ToolResult};
+use base::model::item::{Item, ItemId, Reminder, ToolResult};
 use base::model::request::{AssistantText, Message};
 use base::text;
 
-/// Bytes that a pointer form keeps of a message, and of each string in a call's arguments.
-const POINTER_TEXT: usize = 1_200;
-/// The same for user text, which is the last to be cut.
-const POINTER_REQUEST: usize = 4_000;
+/// Bytes kept of each string in a call's arguments.
 const POINTER_ARG: usize = 160;
 
-/// The message for `item` in `form`, or `None` if that is the same as the full form.
-pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
-    match (item, form) {
-        (_, FormName::Full | FormName::Filtered | FormName::Folded | FormName::Note | FormName::Gone) => None,
-        (Item::ToolResult(result), FormName::Pointer) => {
-            let text = pointer(id, result);
-            let full = result.envelope.wire().len();
-            (text.len() < full).then(|| Message::Result {
-                call_id: Arc::clone(&result.call_id),
-                text: text.into(),
-                error: result.envelope.error.is_some(),
-            })
-        }
-        (_, FormName::Compressed | FormName::Masked) => None,
-        (Item::User(message), FormName::Pointer) => {
-            Some(Message::User(middle_out(id, &message.wire(), POINTER_REQUEST)?.into()))
-        }
-        (Item::Assistant { text, .. }, FormName::Pointer) => {
-            Some(Message::Assistant(middle_out(id, text, POINTER_TEXT)?.into()))
-        }
-        (Item::Summary(summary), FormName::Pointer) => {
-            Some(Message::User(middle_out(id, &summary.text, POINTER_TEXT * 2)?.into()))
-        }
-        (Item::ToolCall(call), FormName::Pointer) => {
-            let mut args = call.parsed_args().unwrap_or_else(|_| {
-                Value::Object(std::iter::once(("unparsable".to_owned(), Value::from(&*call.args))).collect())
-            });
-            if !elide_strings(&mut args, id, POINTER_ARG) {
-                return None;
-            }
-            let mut call = call.clone();
-            call.args = args.to_string().into();
-            Some(Message::Call(Arc::new(call)))
-        }
-        (Item::Image(image), FormName::Pointer) => Some(Message::User(image.placeholder(LEFT_OUT).into())),
-        (Item::Reasoning(_) | Item::Reminder(_), FormName::Pointer) => None,
-    }
+/// What stands for a result that is left out; `None` for anything else, or if it would not be shorter.
+pub fn left_out(id: ItemId, item: &Item) -> Option<Message> {
+    let Item::ToolResult(result) = item else { return None };
+    let text = pointer(id, result);
+    (text.len() < result.envelope.wire().len()).then(|| with_text(item, FormName::Pointer, &text.into()))
 }
 
 /// Text that others can write never gets the program's own role.
@@ -113,15 +78,6 @@ pub fn pointer(id: ItemId, result: &ToolResult) -> String {
         Status::Error => "failed",
     };
     format!("[{}{subject}: {status}; result left out; full text: Recall {{\"id\":{}}}]", result.tool, id.0)
-}
-
-fn middle_out(id: ItemId, whole: &str, max_bytes: usize) -> Option<String> {
-    if whole.len() <= max_bytes + 100 {
-        return None;
-    }
-    let (head, tail, left_out) = cut::head_and_tail(whole, max_bytes);
-    let left_out = text::human_bytes(left_out as u64);
-    Some(format!("{head}\n[… {left_out} left out; full text: Recall {{\"id\":{}}} …]\n{tail}", id.0))
 }
 
 /// A call's arguments in about `max_tokens`, as one JSON object: long strings are cut, or only the mark

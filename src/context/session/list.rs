@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn stored(folder: &Path, id: &str, records: &[Record]) -> PathBuf {
-        let mut log = SessionLog::create(folder, id, Path::new("/w"), None).unwrap();
+        let mut log = SessionLog::create(folder, id, Path::new("/w"), |_| ()).unwrap();
         records.iter().for_each(|record| log.append(record).unwrap());
         log.path().to_owned()
     }

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
 
-use super::record::{Meta, ParentCall, Record, SessionOrigin, VERSION};
+use super::record::{Meta, Record, VERSION};
 use base::{clock, file, repository};
 
 #[derive(Debug, Error)]
@@ -52,34 +52,12 @@ pub fn new_id() -> String {
 }
 
 impl SessionLog {
+    /// `set` says what is special about the session.
     pub fn create(
         project_state: &Path,
         id: &str,
         workspace: &Path,
-        parent: Option<ParentCall>,
-    ) -> Result<Self, LogError> {
-        Self::begin(project_state, id, workspace, (parent, None), false)
-    }
-
-    pub fn create_read_only(
-        project_state: &Path,
-        id: &str,
-        workspace: &Path,
-        parent: Option<ParentCall>,
-    ) -> Result<Self, LogError> {
-        Self::begin(project_state, id, workspace, (parent, None), true)
-    }
-
-    pub fn imported(project_state: &Path, workspace: &Path, origin: SessionOrigin) -> Result<Self, LogError> {
-        Self::begin(project_state, &new_id(), workspace, (None, Some(origin)), false)
-    }
-
-    fn begin(
-        project_state: &Path,
-        id: &str,
-        workspace: &Path,
-        (parent, origin): (Option<ParentCall>, Option<SessionOrigin>),
-        read_only: bool,
+        set: impl FnOnce(&mut Meta),
     ) -> Result<Self, LogError> {
         let path = path_of(project_state, id);
         let fail = |source| LogError::Io { path: path.clone(), action: "created", source };
@@ -90,18 +68,19 @@ impl SessionLog {
         let file =
             file::open_private(options.read(true).append(true).create_new(true), &path).map_err(fail)?;
         let mut log = Self::locked(id, path, file)?;
-        let begun = log.append(&Record::Meta(Meta {
+        let mut meta = Meta {
             version: VERSION,
             id: id.to_owned(),
             workspace: workspace.to_string_lossy().into_owned(),
             created_ms: clock::now_ms(),
             app: env!("CARGO_PKG_VERSION").to_owned(),
             branch: repository::branch(workspace),
-            parent,
-            origin,
-            read_only,
-        }));
-        if let Err(error) = begun {
+            parent: None,
+            origin: None,
+            read_only: false,
+        };
+        set(&mut meta);
+        if let Err(error) = log.append(&Record::Meta(meta)) {
             // On a full disk: free the name for the next try, and leave no empty session to resume.
             let _ = fs::remove_file(&log.path);
             return Err(error);

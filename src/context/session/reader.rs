@@ -41,32 +41,13 @@ fn explained(path: &Path, error: FileError) -> io::Error {
 /// A torn write can share a physical line with the good line after it: takes the good part. Returns 1 if
 /// anything was lost.
 fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
-    const STARTS: [&[u8]; 14] = [
-        br#"{"meta":"#,
-        br#"{"item":{"id""#,
-        br#"{"forms":"#,
-        br#"{"archive":"#,
-        br#"{"unarchive":"#,
-        br#"{"beside":"#,
-        br#"{"rewind":"#,
-        br#"{"revive":"#,
-        br#"{"request":"#,
-        br#"{"turn_end":"#,
-        br#"{"model":{"provider""#,
-        br#"{"pin":{"items""#,
-        br#"{"frame":"#,
-        br#"{"sent":{"ms""#,
-    ];
-    let mut starts: Vec<usize> = (0..line.len())
-        .filter(|&at| line[at] == b'{' && STARTS.iter().any(|start| line[at..].starts_with(start)))
-        .collect();
-    starts.truncate(64);
-    let mut covered = 0;
-    let mut at = 0;
-    for start in starts {
-        if start < at {
+    const MOST_TRIES: usize = 1_000;
+    let (mut covered, mut at, mut tries) = (0, 0, 0);
+    for start in memchr::memmem::find_iter(line, b"{\"") {
+        if start < at || tries == MOST_TRIES {
             continue;
         }
+        tries += 1;
         let mut stream = serde_json::Deserializer::from_slice(&line[start..]).into_iter::<Record>();
         if let Some(Ok(record)) = stream.next() {
             records.push(record);

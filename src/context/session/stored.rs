@@ -21,8 +21,10 @@ pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathB
     // The first line names the other session; a last line without an end is still being written.
     let start = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
     let end = memchr::memrchr(b'\n', &bytes).map_or(start, |at| at + 1);
-    let create = if list::begun_read_only(path) { SessionLog::create_read_only } else { SessionLog::create };
-    let copy = create(project_state, &log::new_id(), workspace, None)?.path().to_owned();
+    let read_only = list::begun_read_only(path);
+    let copy =
+        SessionLog::create(project_state, &log::new_id(), workspace, |meta| meta.read_only = read_only)?;
+    let copy = copy.path().to_owned();
     let append = || OpenOptions::new().append(true).open(&copy)?.write_all(&bytes[start..end.max(start)]);
     append().map_err(|source| LogError::Io { path: copy.clone(), action: "written", source })?;
     Ok(copy)
@@ -101,7 +103,7 @@ mod tests {
     use base::model::item::{Item, ItemId, UserMessage};
 
     fn stored(folder: &Path, id: &str, text: &str) -> PathBuf {
-        let mut log = SessionLog::create(folder, id, Path::new("/w"), None).unwrap();
+        let mut log = SessionLog::create(folder, id, Path::new("/w"), |_| ()).unwrap();
         let item = Item::User(UserMessage::new(text)).into();
         log.append(&Record::Item(ItemRecord { id: ItemId(1), ms: 1, tokens: 1, item })).unwrap();
         log.path().to_owned()

@@ -17,7 +17,7 @@ use base::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use base::model::item::{Image, Item, ItemId, Reasoning, Summary, ToolResult, UserMessage};
 use base::protocol::event::TurnEnd;
 use context::history::entry::HistoryEntry;
-use context::session::log::{LogError, SessionLog};
+use context::session::log::{self, LogError, SessionLog};
 use context::session::record::{CauseKind, ItemRecord, Record, SessionOrigin};
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
@@ -30,7 +30,8 @@ pub fn write(
     workspace: &Path,
 ) -> Result<PathBuf, LogError> {
     let origin = SessionOrigin { agent: agent.to_owned(), session: told.id.clone() };
-    let mut log = SessionLog::imported(project_state, workspace, origin)?;
+    let mut log =
+        SessionLog::create(project_state, &log::new_id(), workspace, |meta| meta.origin = Some(origin))?;
     let written = records(told).iter().try_for_each(|record| log.append(record));
     if let Err(error) = written {
         let _ = std::fs::remove_file(log.path());

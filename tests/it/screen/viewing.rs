@@ -299,7 +299,7 @@ fn a_million_tokens_are_opened_and_searched() {
     let paths = Paths { config: place.home(), state: place.home().join("state") };
     let workspace = place.project().canonicalize().unwrap();
     let mut log =
-        SessionLog::create(&paths.project(&workspace), "20260101-000000-aaaa", &workspace, None).unwrap();
+        SessionLog::create(&paths.project(&workspace), "20260101-000000-aaaa", &workspace, |_| ()).unwrap();
     for n in 0..4_000_u64 {
         let word = if n == 80 { "needle" } else { "hay" };
         let text = format!("item {n} {word}: {}", "some words of an answer, ".repeat(40));

@@ -2,17 +2,13 @@
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
 
 use serde_json::Value;
-use tokio::process::Command;
 
 use crate::cli::report::Failure;
-use base::text::one_line;
-use base::{file, path, secret};
+use base::process::git;
+use base::{file, path};
 
-const LIMIT: Duration = Duration::from_secs(300);
 const MAX_FILES: usize = 10_000;
 const MAX_BYTES: u64 = 200 * 1024 * 1024;
 
@@ -185,26 +181,8 @@ async fn commit_of(url: &str, wanted: Option<&str>, into: &Path) -> Result<Strin
 }
 
 async fn git(folder: &Path, args: &[&str]) -> Result<String, Failure> {
-    let mut command = Command::new("git");
-    command
-        .arg("-C")
-        .arg(folder)
-        .args(["-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never"])
-        .args(args);
-    command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).kill_on_drop(true);
-    for name in secret::own_variables() {
-        command.env_remove(name);
-    }
-    let name =
-        args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('=')).copied().unwrap_or_default();
-    let hint = "check the address and your access to it";
-    let output = tokio::time::timeout(LIMIT, command.output())
-        .await
-        .map_err(|_| Failure::task(format!("git {name} took more than {} s", LIMIT.as_secs()), hint))?
-        .map_err(|error| Failure::task(format!("git can't be started: {error}"), "install git"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = one_line(String::from_utf8_lossy(&output.stderr).trim(), 300);
-    Err(Failure::task(format!("git {name} failed: {said}"), hint))
+    git::run(folder, args).await.map_err(|error| {
+        let hint = error.hint("check the address and your access to it");
+        Failure::task(error, hint)
+    })
 }

@@ -1,0 +1,14 @@
+//! Asks the undo journal, off the async threads.
+
+use base::process::task;
+use context::session::journal::recorder::Journal;
+use tools::cx::ToolCx;
+
+/// Without a journal there is nothing to say.
+pub async fn ask<T: Default + Send + 'static>(
+    cx: &ToolCx,
+    ask: impl FnOnce(&Journal) -> T + Send + 'static,
+) -> T {
+    let Some(journal) = cx.journal.clone() else { return T::default() };
+    task::blocking(move || ask(&journal)).await.unwrap_or_default()
+}

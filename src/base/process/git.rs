@@ -1,0 +1,87 @@
+//! Runs the user's git, with the user's settings but without hooks: a model may just have written one, and it would run
+//! outside the sandbox. There is no one to answer a question, and it has a time limit.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::process::Command;
+
+use crate::secret;
+use crate::text::one_line;
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+#[derive(Debug, Error)]
+pub enum GitError {
+    #[error("git can't be started: {0}")]
+    NotStarted(io::Error),
+    #[error("git {0} took more than {limit} s", limit = LIMIT.as_secs())]
+    TooLong(String),
+    #[error("git {0} failed: {1}")]
+    Failed(String, String),
+}
+
+impl GitError {
+    /// What to do; `otherwise` if git is there.
+    pub fn hint(&self, otherwise: &'static str) -> &'static str {
+        if matches!(self, Self::NotStarted(_)) { "install git" } else { otherwise }
+    }
+}
+
+/// What git prints.
+pub async fn run(folder: &Path, args: &[&str]) -> Result<String, GitError> {
+    run_with(folder, args, None).await
+}
+
+/// With `index` in place of the repository's own.
+pub async fn run_with(folder: &Path, args: &[&str], index: Option<&Path>) -> Result<String, GitError> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(["-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never"]);
+    command.args(args);
+    command.envs([("GIT_EDITOR", "true"), ("GIT_SEQUENCE_EDITOR", "true"), ("GIT_TERMINAL_PROMPT", "0")]);
+    command.envs(index.map(|index| (OsStr::new("GIT_INDEX_FILE"), index)));
+    for name in secret::own_variables() {
+        command.env_remove(name);
+    }
+    let name = args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('='));
+    output(command, name.copied().unwrap_or_default()).await
+}
+
+async fn output(mut command: Command, name: &str) -> Result<String, GitError> {
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(LIMIT, command.output())
+        .await
+        .map_err(|_| GitError::TooLong(name.to_owned()))?
+        .map_err(GitError::NotStarted)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = [output.stderr, output.stdout].concat();
+    Err(GitError::Failed(name.to_owned(), one_line(String::from_utf8_lossy(&said).trim(), 300)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Paused time moves on by itself while the program sleeps.
+    #[tokio::test(start_paused = true)]
+    async fn git_has_a_time_limit() {
+        let mut hangs = Command::new("sleep");
+        hangs.arg("1000");
+        let error = output(hangs, "merge").await.unwrap_err().to_string();
+        assert_eq!(error, "git merge took more than 300 s");
+    }
+
+    #[tokio::test]
+    async fn git_opens_no_editor() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = run(folder.path(), &["var", "GIT_EDITOR"]).await.ok();
+        assert_eq!(told.as_deref().map(str::trim), Some("true"));
+    }
+}
