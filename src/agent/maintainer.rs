@@ -16,14 +16,13 @@ use base::protocol::notice as texts;
 use base::sanitize;
 use context::report::session;
 use context::session::journal::recorder::Journal;
-use evidence::note::progress;
-use evidence::note::record::Note;
+use evidence::note::progress::{self, Notes};
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
-    notes: Vec<Note>,
+    notes: Notes,
     lines: usize,
 }
 

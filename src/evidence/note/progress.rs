@@ -29,7 +29,9 @@ fn rows(root: &Path, wanted: impl Fn(&Note) -> bool) -> Vec<String> {
     notes.iter().take(MAX_OPEN).map(digest::row).collect()
 }
 
-pub fn all(root: &Path) -> Vec<Note> {
+pub type Notes = Vec<Note>;
+
+pub fn all(root: &Path) -> Notes {
     NoteStore::new(root).list().map(|listing| listing.notes).unwrap_or_default()
 }
 
