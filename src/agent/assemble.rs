@@ -46,7 +46,7 @@ use context::session::journal::recorder::Journal;
 use context::session::log::LogError;
 use evidence::retriever::ContextRetriever;
 use guard::policy::flag_rules::FlagRules;
-use provider::switch::SwitchableProvider;
+use provider::registry::SwitchableProvider;
 use tools::api::TypedTool as _;
 use tools::hook::event::HookEvent;
 use tools::mcp::typed;

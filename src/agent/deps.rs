@@ -11,7 +11,7 @@ use base::config::error::{ConfigError, bad};
 use base::config::files::load::Loaded;
 use base::config::settings::{ContextSettings, Origin};
 use base::protocol::notice as texts;
-use provider::switch::SwitchableProvider;
+use provider::registry::SwitchableProvider;
 use provider::window::finder::WindowFinder;
 use tools::cx::ToolCx;
 

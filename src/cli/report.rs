@@ -65,8 +65,8 @@ impl From<ConfigError> for Failure {
 impl From<ProviderError> for Failure {
     fn from(error: ProviderError) -> Self {
         let kind = match error {
-            ProviderError::Setup { .. } | ProviderError::Script { .. } => FailureKind::Config,
-            ProviderError::CostLimit { .. } => FailureKind::Task,
+            ProviderError::Setup(_) | ProviderError::Script(_) => FailureKind::Config,
+            ProviderError::CostLimit(_) => FailureKind::Task,
             _ => FailureKind::Provider,
         };
         Self::new(kind, &error, error.hint(false))

@@ -3,7 +3,6 @@
 pub mod anthropic;
 pub mod call_ids;
 pub mod chat;
-pub mod key_request;
 pub mod learned;
 pub mod login;
 pub mod openai;
@@ -11,7 +10,6 @@ pub mod registry;
 pub mod responses;
 pub mod scripted;
 pub mod search;
-pub mod switch;
 pub mod text_tools;
 pub mod unconfigured;
 pub mod window;

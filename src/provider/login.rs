@@ -1,7 +1,14 @@
-//! Checks a vendor's API key with one cheap request, and saves it.
+//! A vendor's API key: checked with one cheap request, and saved; or asked for on the vendor's page.
 
 use std::path::Path;
 use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::Url;
+use rustls::crypto::ring;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::anthropic::provider as anthropic;
 use crate::wire::http;
@@ -60,18 +67,18 @@ pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<
     }
 }
 
-pub(crate) fn vendor(name: &str) -> Result<&'static Vendor, String> {
+fn vendor(name: &str) -> Result<&'static Vendor, String> {
     VENDORS.iter().find(|known| known.is_called(name)).ok_or_else(|| {
         let names: Vec<&str> = VENDORS.iter().map(Vendor::name).collect();
         format!("There is no vendor {name}. Choose one of {}.", names.join(", "))
     })
 }
 
-pub(crate) fn settings(vendor: &Vendor, key: Option<Secret>) -> Result<ProviderSettings, ProviderError> {
+fn settings(vendor: &Vendor, key: Option<Secret>) -> Result<ProviderSettings, ProviderError> {
     let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let address = vendor.base_url(&var).ok_or_else(|| ProviderError::Setup {
-        message: format!("{} must name the server first", vendor.address_var),
-    })?;
+    let address = vendor
+        .base_url(&var)
+        .ok_or_else(|| ProviderError::Setup(format!("{} must name the server first", vendor.address_var)))?;
     Ok(provider_section::settings(&Raw::default(), vendor.kind, address, key, ""))
 }
 
@@ -82,4 +89,58 @@ async fn check(vendor: &Vendor, key: &Secret) -> Result<(), ProviderError> {
         _ => http::openai_endpoint(&settings, &format!("/{}", vendor.check))?.0,
     };
     endpoint.get().await.map(drop)
+}
+
+/// A page may be slow to hand out its key.
+const PAGE_PATIENCE: Duration = Duration::from_secs(30);
+const MOST_BYTES: usize = 64 * 1024;
+
+/// A key that a vendor gives to this program on a page of its own (PKCE with S256): OpenRouter's guide "OAuth PKCE",
+/// November 2026.
+pub struct KeyRequest {
+    vendor: &'static Vendor,
+    verifier: String,
+}
+
+impl KeyRequest {
+    pub fn new(vendor: &str) -> Result<Self, String> {
+        let vendor = self::vendor(vendor)?;
+        if vendor.sign_in.is_empty() {
+            let name = vendor.name();
+            return Err(format!(
+                "{name} has no page for this. `mycode login {name}` saves one that you paste."
+            ));
+        }
+        let mut bytes = [0; 32];
+        let filled = ring::default_provider().secure_random.fill(&mut bytes);
+        filled.map_err(|_| "Reading random numbers from the system failed.".to_owned())?;
+        Ok(Self { vendor, verifier: URL_SAFE_NO_PAD.encode(bytes) })
+    }
+
+    /// Where the user agrees; the browser then comes to `callback` with a `code`.
+    pub fn page(&self, callback: &str) -> Result<String, String> {
+        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier));
+        let query = [
+            ("callback_url", callback),
+            ("code_challenge", challenge.as_str()),
+            ("code_challenge_method", "S256"),
+        ];
+        let page = Url::parse_with_params(&self.vendor.sign_in, query);
+        page.map(String::from).map_err(|error| format!("{}: {error}.", self.vendor.sign_in))
+    }
+
+    pub async fn key(&self, redirect: &str) -> Result<Secret, String> {
+        let refused = |why: String| format!("{} sent no key: {why}.", self.vendor.name());
+        let redirect = Url::parse(redirect).map_err(|error| refused(error.to_string()))?;
+        let code = redirect.query_pairs().find(|(name, _)| name == "code").map(|(_, code)| code.into_owned());
+        let code = code.ok_or_else(|| refused("its page sent no code".to_owned()))?;
+        let settings = self::settings(self.vendor, None).map_err(|error| refused(error.to_string()))?;
+        let (endpoint, _) =
+            http::openai_endpoint(&settings, "/auth/keys").map_err(|error| refused(error.to_string()))?;
+        let body = json!({"code": code, "code_verifier": self.verifier, "code_challenge_method": "S256"});
+        let reply = endpoint.post(&body.to_string()).await.map_err(|error| refused(error.to_string()))?;
+        let text = http::bounded_text(reply, MOST_BYTES, PAGE_PATIENCE).await;
+        let reply: Value = serde_json::from_str(&text).unwrap_or_default();
+        reply["key"].as_str().map(Secret::new).ok_or_else(|| refused("the answer has none".to_owned()))
+    }
 }

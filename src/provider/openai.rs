@@ -1,23 +1,68 @@
-//! OpenAI's two dialects as one provider: its newer models refuse tools in Chat Completions, imitators often
-//! know nothing else. The model table and the address decide first; if a server names the other endpoint,
-//! this request and later ones go there.
+//! OpenAI's two dialects, and every server that imitates them: Chat Completions, Responses, and both as one provider. Newer
+//! models refuse tools in Chat Completions, imitators often know nothing else. The model table and the address decide first; if a
+//! server names the other endpoint, this request and later ones go there.
 
 use std::sync::Arc;
 
 use async_stream::stream;
 use futures_util::StreamExt;
 
-use super::chat::provider::Chat;
-use super::responses::provider::Responses;
+use super::chat::body as chat;
+use super::chat::decoder::ChatDecoder;
+use super::chat::replay::Demands;
+use super::responses::decoder::Responses;
+use crate::learned::lessons::PerModel;
 use crate::wire::address::{self, Host};
-use crate::wire::http;
-use crate::wire::per_model::PerModel;
+use crate::wire::decoder::{Decoder, ReplyState};
+use crate::wire::exchange::{Dialect, HttpProvider};
+use crate::wire::http::{self, Endpoint};
 use crate::wire::retry::RetryPolicy;
 use base::config::provider::models::{self, Api};
 use base::config::settings::ProviderSettings;
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
 use base::model::stream::StreamEvent;
+
+pub type Chat = HttpProvider<ChatDialect>;
+
+pub struct ChatDialect {
+    /// OpenAI's own service.
+    strict: bool,
+    /// A gateway that converts reasoning to each vendor's form by itself.
+    translates: bool,
+    learned: PerModel<Demands>,
+}
+
+impl ChatDialect {
+    fn demands(&self, model: &str) -> Demands {
+        let usual = || if self.translates { Demands::default() } else { Demands::at(self.strict, model) };
+        self.learned.get(model).unwrap_or_else(usual)
+    }
+}
+
+impl Dialect for ChatDialect {
+    const NAME: &'static str = "openai";
+    const STOP: Option<&'static str> = Some("stop");
+
+    fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
+        let (endpoint, host) = http::openai_endpoint(settings, address::CHAT)?;
+        let translates = host == Host::Openrouter;
+        Ok((endpoint, Self { strict: host.is_strict(), translates, learned: PerModel::default() }))
+    }
+
+    fn body(&self, request: &Request) -> String {
+        chat::body_for(request, self.strict, self.demands(&request.params.model))
+    }
+
+    fn learn(&self, model: &Arc<str>, error: &ProviderError) -> bool {
+        let after = self.demands(model).after(error);
+        after.map(|demands| self.learned.set(model, demands)).is_some()
+    }
+
+    fn decoder(state: ReplyState) -> Box<dyn Decoder> {
+        Box::new(ChatDecoder::new(state))
+    }
+}
 
 pub struct Openai {
     chat: Arc<Chat>,

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
-use super::openai::Openai;
+use super::openai::{Chat, Openai};
+use super::responses::decoder::Responses;
 use super::scripted::Scripted;
 use crate::anthropic::provider::Anthropic;
-use crate::chat::provider::Chat;
-use crate::responses::provider::Responses;
 use crate::wire::retry::RetryPolicy;
 use base::config::files::load::Loaded;
 use base::config::settings::{ProviderKind, ProviderSettings};
@@ -75,5 +74,28 @@ impl Provider for Vendors {
 
     fn name(&self) -> &'static str {
         self.main.name()
+    }
+}
+
+/// The provider of a session, which a new key can replace while the session is open.
+pub struct SwitchableProvider(RwLock<Arc<dyn Provider>>);
+
+impl SwitchableProvider {
+    pub fn new(provider: Arc<dyn Provider>) -> Self {
+        Self(RwLock::new(provider))
+    }
+
+    pub fn switch(&self, provider: Arc<dyn Provider>) {
+        *self.0.write() = provider;
+    }
+}
+
+impl Provider for SwitchableProvider {
+    fn stream(&self, request: &Request) -> ReplyStream {
+        self.0.read().stream(request)
+    }
+
+    fn name(&self) -> &'static str {
+        self.0.read().name()
     }
 }

@@ -92,7 +92,7 @@ pub struct Scripted {
 
 impl Scripted {
     pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
-        let fault = |message| ProviderError::Script { message };
+        let fault = ProviderError::Script;
         let path =
             settings.script.as_ref().ok_or_else(|| fault("no script given; add --script FILE".to_owned()))?;
         let script = std::fs::read_to_string(path)
@@ -110,7 +110,7 @@ impl Scripted {
                 continue;
             }
             let parsed = serde_json::from_str(line)
-                .map_err(|error| ProviderError::Script { message: format!("line {number}: {error}") })?;
+                .map_err(|error| ProviderError::Script(format!("line {number}: {error}")))?;
             lines.push_back(parsed);
         }
         let retry = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::new(60, 4) };
@@ -144,9 +144,8 @@ impl Provider for Scripted {
 
 fn play(line: Option<ScriptLine>, total: usize, mut ids: CallIds) -> ReplyStream {
     Box::pin(try_stream! {
-        let line = line.ok_or_else(|| ProviderError::Script {
-            message: format!("it has {}, and the agent asked for one more", text::plural(total, "answer")),
-        })?;
+        let missing = || format!("it has {}, and the agent asked for one more", text::plural(total, "answer"));
+        let line = line.ok_or_else(|| ProviderError::Script(missing()))?;
         let delay = Duration::from_millis(line.delay_ms);
         let chunks = line.chunks.unwrap_or(1);
         for piece in pieces(&line.reasoning, chunks) {
@@ -212,14 +211,14 @@ impl ScriptError {
             ErrorKind::Auth => ProviderError::Auth { status: 401, message },
             ErrorKind::NotFound => ProviderError::NotFound { url, message },
             ErrorKind::BadRequest => ProviderError::BadRequest { status: 400, message },
-            ErrorKind::ReasoningRejected => ProviderError::ReasoningRejected { message },
-            ErrorKind::ContextFull => ProviderError::ContextFull { message },
+            ErrorKind::ReasoningRejected => ProviderError::ReasoningRejected(message),
+            ErrorKind::ContextFull => ProviderError::ContextFull(message),
             ErrorKind::RateLimited => ProviderError::RateLimited { status: 429, message, retry_after: None },
             ErrorKind::Server => ProviderError::Server { status: 500, message, retry_after: None },
             ErrorKind::Connect => ProviderError::Connect { url, message },
-            ErrorKind::Broken => ProviderError::Broken { message },
+            ErrorKind::Broken => ProviderError::Broken(message),
             ErrorKind::Stalled => ProviderError::Stalled { seconds: 0 },
-            ErrorKind::Protocol => ProviderError::Protocol { message },
+            ErrorKind::Protocol => ProviderError::Protocol(message),
         }
     }
 }

@@ -111,7 +111,7 @@ impl Searcher {
         }
         found.sources.truncate(MAX_SOURCES);
         if found.answer.trim().is_empty() {
-            return Err(ProviderError::Protocol { message: "the search didn't answer".to_owned() });
+            return Err(ProviderError::Protocol("the search didn't answer".to_owned()));
         }
         Ok(found)
     }
@@ -151,9 +151,8 @@ impl Searcher {
     async fn reply(&self, body: &Value) -> Result<Value, ProviderError> {
         let response = self.endpoint.post(&body.to_string()).await?;
         let text = http::bounded_text(response, MAX_REPLY_BYTES, SEARCH_TIME).await;
-        serde_json::from_str(&text).map_err(|error| ProviderError::Protocol {
-            message: format!("the search's reply isn't JSON: {error}"),
-        })
+        serde_json::from_str(&text)
+            .map_err(|error| ProviderError::Protocol(format!("the search's reply isn't JSON: {error}")))
     }
 }
 
@@ -223,7 +222,7 @@ fn read_messages(reply: &Value, found: &mut SearchResult) -> Result<(), Provider
     }
     match failure {
         Some(code) if found.answer.trim().is_empty() => {
-            Err(ProviderError::Protocol { message: format!("the search failed: {code}") })
+            Err(ProviderError::Protocol(format!("the search failed: {code}")))
         }
         _ => Ok(()),
     }
@@ -232,7 +231,7 @@ fn read_messages(reply: &Value, found: &mut SearchResult) -> Result<(), Provider
 fn read_responses(reply: &Value, found: &mut SearchResult) -> Result<(), ProviderError> {
     found.spent(responses::read_usage(&reply["usage"]));
     if let Some(message) = reply["error"]["message"].as_str() {
-        return Err(ProviderError::Protocol { message: message.to_owned() });
+        return Err(ProviderError::Protocol(message.to_owned()));
     }
     let items = || reply["output"].as_array().into_iter().flatten();
     for part in items().flat_map(|item| item["content"].as_array().into_iter().flatten()) {

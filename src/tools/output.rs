@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use base::clock;
 use base::file;
-use base::quota::Quota;
+use base::folder::quota::Quota;
 use base::text::{ceil_boundary, floor_boundary, human_bytes, plural};
 
 pub const MAX_LINES: usize = 2_000;

@@ -14,7 +14,7 @@ use base::protocol::event::Event;
 use base::protocol::lists::ModelRow;
 use base::search::fuzzy;
 use base::secret::Secret;
-use provider::switch::SwitchableProvider;
+use provider::registry::SwitchableProvider;
 use provider::unconfigured::{NO_MODEL, Unconfigured};
 use provider::window::finder::{LearningProvider, WindowFinder};
 use provider::window::probe;

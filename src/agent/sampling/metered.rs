@@ -58,13 +58,13 @@ impl Metered {
     fn bill(&self, request: &Request) -> Result<Bill, ProviderError> {
         let model = &*request.params.model;
         let Some(facts) = models::facts(model).filter(|_| is_priced(model)) else {
-            return Err(ProviderError::CostLimit { message: unknown_price(model) });
+            return Err(ProviderError::CostLimit(unknown_price(model)));
         };
         let spent = *self.spent_usd.lock();
         if spent >= self.most_usd {
             let most = self.most_usd;
             let message = format!("stopped: this run has cost ${spent:.4}, and --max-cost is ${most}");
-            return Err(ProviderError::CostLimit { message });
+            return Err(ProviderError::CostLimit(message));
         }
         let system = request.system.iter().map(|block| block.text.estimated());
         let messages = request.messages.iter().map(|message| message.estimated());

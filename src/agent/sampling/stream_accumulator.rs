@@ -33,7 +33,7 @@ impl StreamAccumulator {
         event: Option<Result<StreamEvent, ProviderError>>,
         events: &Events,
     ) -> Result<Option<StreamEnd>, ProviderError> {
-        let broken = || ProviderError::Broken { message: "the stream ended without an end mark".to_owned() };
+        let broken = || ProviderError::Broken("the stream ended without an end mark".to_owned());
         let shown = match event.ok_or_else(broken)?? {
             StreamEvent::TextDelta(text) => {
                 self.check(&text)?;
@@ -69,7 +69,7 @@ impl StreamAccumulator {
     }
 
     fn check(&mut self, piece: &str) -> Result<(), ProviderError> {
-        self.guard.take(piece).map_or(Ok(()), |message| Err(ProviderError::TooLarge { message }))
+        self.guard.take(piece).map_or(Ok(()), |message| Err(ProviderError::TooLarge(message)))
     }
 
     fn restart(&mut self, attempt: u32) {
@@ -128,9 +128,9 @@ mod tests {
     fn an_end_without_a_mark_and_no_end_at_all_are_errors() {
         let (mut answer, events) = arriving(Vec::new());
         let error = answer.take(None, &events).unwrap_err();
-        assert!(matches!(error, ProviderError::Broken { .. }), "{error}");
+        assert!(matches!(error, ProviderError::Broken(_)), "{error}");
         let thought = || Some(Ok(StreamEvent::ReasoningDelta("yadda yadda ".repeat(100))));
         let error = (0..100).find_map(|_| answer.take(thought(), &events).err()).unwrap();
-        assert!(matches!(error, ProviderError::TooLarge { .. }), "{error}");
+        assert!(matches!(error, ProviderError::TooLarge(_)), "{error}");
     }
 }

@@ -45,7 +45,7 @@ impl TurnError {
     }
 
     pub fn context_full(message: String) -> Self {
-        Self::Provider { error: ProviderError::ContextFull { message }, tries: 1 }
+        Self::Provider { error: ProviderError::ContextFull(message), tries: 1 }
     }
 }
 

@@ -76,22 +76,20 @@ impl ReplyRequest<'_> {
                     fitting.filled = true;
                     self.make_room_for_reply(configured).await?;
                 }
-                Err(TurnError::Provider { error: ProviderError::ReasoningRejected { .. }, .. })
+                Err(TurnError::Provider { error: ProviderError::ReasoningRejected(_), .. })
                     if self.without_reasoning(&next)? => {}
-                Err(TurnError::Provider { error: error @ ProviderError::ContextFull { .. }, .. })
+                Err(TurnError::Provider { error: error @ ProviderError::ContextFull(_), .. })
                     if fitting.refusals < OVERFLOW_TRIES =>
                 {
                     fitting.refusals += 1;
                     self.make_room(&error, &fitting);
-                    let ProviderError::ContextFull { message } = error else { continue };
+                    let ProviderError::ContextFull(message) = error else { continue };
                     self.control.notice(Level::Warning, texts::context_limit(&message));
                     fitting.refused = Some((next.built.ledger.total(), message));
                 }
                 other => {
-                    if matches!(
-                        other,
-                        Err(TurnError::Provider { error: ProviderError::ContextFull { .. }, .. })
-                    ) {
+                    if matches!(other, Err(TurnError::Provider { error: ProviderError::ContextFull(_), .. }))
+                    {
                         self.window.resize(configured);
                     }
                     return other;
@@ -173,7 +171,7 @@ impl ReplyRequest<'_> {
                 self.record_partial(&said)?;
                 return Err(TurnError::Interrupted);
             }
-            Err(Unfinished { error: Some((error @ ProviderError::CostLimit { .. }, _)), .. }) => {
+            Err(Unfinished { error: Some((error @ ProviderError::CostLimit(_), _)), .. }) => {
                 return Err(TurnError::Failed(
                     (error.to_string(), error.hint(true)),
                     FailureCause::CostLimit,
@@ -181,10 +179,8 @@ impl ReplyRequest<'_> {
             }
             Err(Unfinished { said, error: Some((error, tries)) }) => {
                 // A request that is sent again in another form must not contain an earlier try's text.
-                let again = matches!(
-                    error,
-                    ProviderError::ContextFull { .. } | ProviderError::ReasoningRejected { .. }
-                );
+                let again =
+                    matches!(error, ProviderError::ContextFull(_) | ProviderError::ReasoningRejected(_));
                 if !again {
                     self.record_partial(&said)?;
                 }

@@ -76,21 +76,18 @@ fn change(rows: &mut LanguageServers, name: &str, own: &RowSetting) {
             let row = rows.entry(name.to_owned()).or_default();
             let own = (**own).clone();
             row.environment.extend(own.environment);
-            for (mine, given) in [(&mut row.options, own.options), (&mut row.settings, own.settings)] {
-                if !given.is_null() {
-                    *mine = given;
-                }
-            }
-            if !own.files.is_empty() {
-                row.files = own.files;
-            }
-            if !own.roots.is_empty() {
-                row.roots = own.roots;
-            }
-            if !own.commands.is_empty() {
-                row.commands = own.commands;
-            }
+            replace(&mut row.options, own.options);
+            replace(&mut row.settings, own.settings);
+            replace(&mut row.files, own.files);
+            replace(&mut row.roots, own.roots);
+            replace(&mut row.commands, own.commands);
         }
+    }
+}
+
+fn replace<T: Default + PartialEq>(mine: &mut T, given: T) {
+    if given != T::default() {
+        *mine = given;
     }
 }
 

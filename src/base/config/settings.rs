@@ -12,11 +12,12 @@ use super::mode::Mode;
 use super::theme::ThemeName;
 use crate::secret::Secret;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(const_into_str, serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_provider)]
 pub enum ProviderKind {
     /// OpenAI and compatible servers; the model table chooses the endpoint. The next two fix it.
+    #[default]
     Openai,
     Chat,
     Responses,
@@ -48,7 +49,7 @@ pub enum ToolCalls {
     Text,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ProviderSettings {
     pub kind: ProviderKind,
     /// Without a trailing slash, such as `https://api.openai.com/v1`.

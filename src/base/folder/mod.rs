@@ -3,5 +3,6 @@
 pub mod atomic_write;
 pub mod exact;
 pub mod handle;
+pub mod quota;
 pub mod temporary;
 pub mod update;

@@ -11,9 +11,10 @@ use super::observation::{Facts, Observation};
 use crate::clock;
 
 /// `partial` means a usable result with a caveat (truncated, exit code ≠ 0, …).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
+    #[default]
     Success,
     Partial,
     Error,
@@ -46,7 +47,7 @@ pub struct EnvelopeError {
 
 /// A tool's answer. `data` has small facts (path, counts, exit code, diff) for the log, the UI and the
 /// compressor; `body` has the one large text (file lines, output, matches), so that it is stored once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     pub status: Status,
     #[serde(default, skip_serializing_if = "Facts::is_empty")]
@@ -68,15 +69,7 @@ pub struct Envelope {
 
 impl Envelope {
     pub fn success(text: impl Into<String>) -> Self {
-        Self {
-            status: Status::Success,
-            data: Facts::default(),
-            body_key: String::new(),
-            body: String::new(),
-            text: text.into(),
-            error: None,
-            time_ms: 0,
-        }
+        Self { text: text.into(), ..Self::default() }
     }
 
     pub fn took(&mut self, time: Duration) {
@@ -84,10 +77,8 @@ impl Envelope {
     }
 
     pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
-        let mut envelope = Self::success("");
-        envelope.status = Status::Error;
-        envelope.error = Some(EnvelopeError { code, message: message.into() });
-        envelope
+        let error = Some(EnvelopeError { code, message: message.into() });
+        Self { status: Status::Error, error, ..Self::default() }
     }
 
     #[must_use]

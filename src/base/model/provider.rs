@@ -30,14 +30,14 @@ pub enum ProviderError {
     NotFound { url: String, message: String },
     #[error("request rejected (HTTP {status}): {message}")]
     BadRequest { status: u16, message: String },
-    #[error("the request does not fit the model's context window: {message}")]
-    ContextFull { message: String },
+    #[error("the request does not fit the model's context window: {0}")]
+    ContextFull(String),
     #[error("the endpoint {url} does not serve this request: {message}")]
     WrongEndpoint { url: String, message: String },
-    #[error("this model takes no tool calls here: {message}")]
-    ToolsRefused { message: String },
-    #[error("the server rejects earlier reasoning: {message}")]
-    ReasoningRejected { message: String },
+    #[error("this model takes no tool calls here: {0}")]
+    ToolsRefused(String),
+    #[error("the server rejects earlier reasoning: {0}")]
+    ReasoningRejected(String),
     #[error("rate limit reached (HTTP {status}): {message}")]
     RateLimited { status: u16, message: String, retry_after: Option<Duration> },
     #[error("server error (HTTP {status}): {message}")]
@@ -46,23 +46,23 @@ pub enum ProviderError {
     Connect { url: String, message: String },
     #[error("the TLS connection to {url} failed: {message}")]
     Tls { url: String, message: String },
-    #[error("the answer is incomplete: {message}")]
-    Broken { message: String },
+    #[error("the answer is incomplete: {0}")]
+    Broken(String),
     #[error("no data from the server for {seconds} s")]
     Stalled { seconds: u64 },
     #[error("the reply was not finished within {seconds} s")]
     TooLong { seconds: u64 },
-    #[error("runaway response: {message}")]
-    TooLarge { message: String },
-    #[error("invalid server response: {message}")]
-    Protocol { message: String },
-    #[error("script error: {message}")]
-    Script { message: String },
-    #[error("{message}")]
-    Setup { message: String },
+    #[error("runaway response: {0}")]
+    TooLarge(String),
+    #[error("invalid server response: {0}")]
+    Protocol(String),
+    #[error("script error: {0}")]
+    Script(String),
+    #[error("{0}")]
+    Setup(String),
     /// The run may not cost more, or nobody knows what the request would cost.
-    #[error("{message}")]
-    CostLimit { message: String },
+    #[error("{0}")]
+    CostLimit(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl ProviderError {
             Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => {
                 retry_after.map_or(Retry::Backoff, Retry::After)
             }
-            Self::Connect { .. } | Self::Broken { .. } | Self::Stalled { .. } => Retry::Backoff,
+            Self::Connect { .. } | Self::Broken(_) | Self::Stalled { .. } => Retry::Backoff,
             _ => Retry::Never,
         }
     }
@@ -95,7 +95,7 @@ impl ProviderError {
 
     pub fn context_limit(&self) -> Option<u64> {
         match self {
-            Self::ContextFull { message } => window_in(message),
+            Self::ContextFull(message) => window_in(message),
             _ => None,
         }
     }
@@ -117,19 +117,19 @@ impl ProviderError {
                 "add credit or raise the limit with the key's provider, or use another model"
             }
             Self::BadRequest { .. } => "the server's message says what it did not accept; check --model",
-            Self::ContextFull { .. } => {
+            Self::ContextFull(_) => {
                 "set context_window to the model's real size in config.toml, or run /compact and try again"
             }
             Self::WrongEndpoint { .. } => {
                 "use provider = \"openai\", which finds the endpoint (chat and responses insist on one), and check --base-url"
             }
-            Self::ReasoningRejected { .. } => {
+            Self::ReasoningRejected(_) => {
                 "run /compact, which leaves earlier reasoning out, or start a new session"
             }
-            Self::ToolsRefused { message } if message.contains("--jinja") => {
+            Self::ToolsRefused(message) if message.contains("--jinja") => {
                 "start llama-server with --jinja, or use another model"
             }
-            Self::ToolsRefused { .. } => "use a model that can call tools, or another server for this one",
+            Self::ToolsRefused(_) => "use a model that can call tools, or another server for this one",
             Self::RateLimited { .. } => {
                 return format!(
                     "nothing was lost. Use another model or wait, then {again}. mycode waits longer with --wait 8h"
@@ -142,7 +142,7 @@ impl ProviderError {
             Self::Tls { .. } => {
                 "check the address and the system clock; for a private certificate authority set NODE_EXTRA_CA_CERTS to its file"
             }
-            Self::Broken { .. } => return format!("nothing was lost: {again}"),
+            Self::Broken(_) => return format!("nothing was lost: {again}"),
             Self::Stalled { .. } => {
                 return format!(
                     "nothing was lost: {again}. For slow local models raise idle_timeout_s in config.toml"
@@ -151,15 +151,15 @@ impl ProviderError {
             Self::TooLong { .. } => {
                 "ask for less at once, or raise answer_timeout_s in config.toml if the model needs that long"
             }
-            Self::TooLarge { .. } => {
+            Self::TooLarge(_) => {
                 "ask for less at once; if it happens often, set max_output_tokens or try another model"
             }
-            Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server",
-            Self::Script { .. } => "check the script file: one JSON object per line",
-            Self::CostLimit { .. } => {
+            Self::Protocol(_) => "check that --base-url and --provider name the same kind of server",
+            Self::Script(_) => "check the script file: one JSON object per line",
+            Self::CostLimit(_) => {
                 "raise --max-cost and continue with `mycode exec -c`; models.toml next to config.toml sets prices"
             }
-            Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings",
+            Self::Setup(_) => "run `mycode doctor`, or see `mycode --help` for the model settings",
         }
         .to_owned()
     }

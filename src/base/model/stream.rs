@@ -8,24 +8,18 @@ use super::usage::{FinishReason, Usage};
 /// An answer is any number of deltas and items, then exactly one `Done`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
+    /// The next piece of the answer.
     TextDelta(String),
+    /// The next piece of the reasoning.
     ReasoningDelta(String),
     /// A tool call has started; its arguments are still arriving.
-    CallStarted {
-        name: String,
-    },
+    CallStarted { name: String },
     /// Bytes of a call's arguments so far, for progress display.
-    CallProgress {
-        bytes: usize,
-    },
+    CallProgress { bytes: usize },
     /// A finished `Assistant`, `Reasoning` or `ToolCall` item, in the model's order.
     Item(Item),
     /// No piece of the answer has arrived for some time; gives up after `left` more, if ever. `alive`: bytes still arrive.
-    Silent {
-        since: Duration,
-        left: Option<Duration>,
-        alive: bool,
-    },
+    Silent { since: Duration, left: Option<Duration>, alive: bool },
     /// Everything since the start of this answer is void: the request will be sent again.
     Restarted {
         attempt: u32,
@@ -34,6 +28,7 @@ pub enum StreamEvent {
         wait: Duration,
         reason: String,
     },
+    /// The answer is over.
     Done {
         finish: FinishReason,
         /// `None` if the server didn't report it.

@@ -1,8 +1,9 @@
 //! Child processes: run with limits and timeouts, and ended with everything they started.
 
 pub mod descriptor;
-pub mod editor;
 pub mod git;
+pub mod machine;
+pub mod programs;
 pub mod quiet;
 pub mod reap;
 pub mod run;

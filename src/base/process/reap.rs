@@ -98,14 +98,10 @@ pub struct Leftovers(Mutex<Vec<Survivors>>);
 
 #[derive(Debug)]
 enum Survivors {
-    Process {
-        process: Process,
-        command: Arc<str>,
-    },
+    /// Killed by its number.
+    Process { process: Process, command: Arc<str> },
     /// Closing it ends everything that depends on it.
-    Lifeline {
-        _held: OwnedFd,
-    },
+    Lifeline { _held: OwnedFd },
 }
 
 impl Leftovers {

@@ -375,7 +375,7 @@ impl Drop for KillOnDrop {
 /// No keys, no pagers, no editors.
 pub fn clean_environment(command: &mut tokio::process::Command, cwd: &std::path::Path) {
     secret::remove_credentials(command.as_std_mut());
-    command.envs(quiet::ALWAYS);
+    command.envs(quiet::always());
     command.env("PWD", cwd);
 }
 

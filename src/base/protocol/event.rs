@@ -23,33 +23,23 @@ pub enum Event {
     /// The items of a resumed session, oldest first, for the transcript.
     History(Vec<Arc<Item>>),
     /// The text is empty if the turn continues after a resume.
-    TurnStarted {
-        text: String,
-    },
-    Steered {
-        text: String,
-    },
+    TurnStarted { text: String },
+    /// A message joined the running turn.
+    Steered { text: String },
     /// Messages waiting for the running turn that it won't pick up, oldest first.
-    TakenBack {
-        texts: Vec<String>,
-    },
+    TakenBack { texts: Vec<String> },
     /// A user's command starts while no turn is running; ends with `CommandEnded`.
     CommandStarted,
+    /// No command of the user's runs any more.
     CommandEnded,
+    /// The next piece of the answer.
     TextDelta(String),
+    /// The next piece of the reasoning.
     ReasoningDelta(String),
     /// The model is writing a call; `bytes` of its arguments have arrived.
-    CallArriving {
-        name: String,
-        bytes: usize,
-    },
+    CallArriving { name: String, bytes: usize },
     /// The answer so far is void; the request is sent again in `wait_ms`.
-    Retrying {
-        attempt: u32,
-        of: u32,
-        wait_ms: u64,
-        reason: String,
-    },
+    Retrying { attempt: u32, of: u32, wait_ms: u64, reason: String },
     /// No piece of the answer has arrived for `since_ms`; gives up after `left_ms` more; `None` while a local
     /// server reads the prompt.
     Silent {
@@ -59,15 +49,10 @@ pub enum Event {
         alive: bool,
     },
     /// Finished assistant text or reasoning.
-    Item {
-        id: ItemId,
-        item: Arc<Item>,
-    },
+    Item { id: ItemId, item: Arc<Item> },
     /// A call is waiting for those before it.
-    ToolWaiting {
-        call_id: Arc<str>,
-        title: String,
-    },
+    ToolWaiting { call_id: Arc<str>, title: String },
+    /// A call runs.
     ToolStarted {
         call_id: Arc<str>,
         tool: Arc<str>,
@@ -75,85 +60,85 @@ pub enum Event {
         title: String,
         args: Arc<str>,
     },
-    ToolProgress {
-        call_id: Arc<str>,
-        tail: String,
-    },
-    ToolDone {
-        id: ItemId,
-        result: Arc<ToolResult>,
-    },
+    /// The end of what a running call has printed.
+    ToolProgress { call_id: Arc<str>, tail: String },
+    /// A call has ended.
+    ToolDone { id: ItemId, result: Arc<ToolResult> },
+    /// The level in effect.
     Permission(Permission),
+    /// The mode in effect.
     Mode(Mode),
-    Ask {
-        id: QuestionId,
-        question: Question,
-    },
+    /// The agent waits for an answer.
+    Ask { id: QuestionId, question: Question },
     /// The question was answered or became pointless (interrupt).
-    AskClosed {
-        id: QuestionId,
-    },
+    AskClosed { id: QuestionId },
+    /// After each request.
     Window(WindowState),
     /// The full ledger, on `ShowContext` and after each user edit.
     Ledger(LedgerView),
+    /// On `Explain`.
     ItemHistory(ItemHistory),
+    /// The slash commands of this session.
     Commands(Arc<[CommandRow]>),
     /// In all projects, newest first.
     Prompts(Arc<[PastPrompt]>),
-    Draft {
-        text: String,
-    },
+    /// What was in the composer when it was last left.
+    Draft { text: String },
+    /// On `ListSessions` and after each change.
     Sessions(Vec<SessionRow>),
-    SessionPreview {
-        session: String,
-        messages: Vec<PreviewMessage>,
-    },
+    /// On `PreviewSession`.
+    SessionPreview { session: String, messages: Vec<PreviewMessage> },
+    /// On `ListModels`.
     Models(Vec<ModelRow>),
     /// The project's notes, newest first, on `ListNotes` and after each change.
     Notes(Vec<NoteRow>),
     /// The vendors and their keys, on `ListKeys` and after each change.
     Keys(Vec<VendorKey>),
+    /// What became of `SaveKey`, in a sentence.
     KeyChanged(Result<String, String>),
     /// What is allowed beyond the permission level, on `ListRules` and after each change.
     Rules(Vec<RuleRow>),
     /// Further settings in effect, as names and values.
     Status(Vec<(String, String)>),
+    /// Their names and what they are for.
     Skills(Vec<(String, String)>),
     /// What the session cost, as names and values; empty if nothing was sent yet.
     Cost(Vec<(String, String)>),
-    JobOutput {
-        id: u32,
-        text: String,
-    },
+    /// On `ShowJob`.
+    JobOutput { id: u32, text: String },
     /// All items of the session that weren't rewound, oldest first, including those before a summary.
     Transcript {
         /// The sub-agent they belong to.
         agent: Option<String>,
         items: Arc<[(ItemId, Arc<Item>)]>,
     },
+    /// On `ShowChanges` and after each change of a hunk.
     Changes(Changes),
+    /// On `ListPoints`, newest first.
     RewindPoints(Vec<RewindPoint>),
+    /// On `PreviewRewind`.
     RewindPreview(RewindPreview),
+    /// What a rewind did.
     Rewound(RewindDone),
     /// Paths relative to the workspace, `/`-separated, folders with a trailing `/`; most useful first.
     Files(Arc<[String]>),
     /// The first of them, while the search continues.
     SomeFiles(Arc<[String]>),
-    Notice {
-        level: Level,
-        text: String,
-    },
+    /// A word for the user.
+    Notice { level: Level, text: String },
     /// A background job started or ended: all remembered ones, oldest first.
     Jobs(Vec<JobRow>),
     /// Sandbox layers missing on this machine, in a few words.
     SandboxLacks(String),
-    Compacting {
-        running: bool,
-    },
+    /// Whether older turns are being summarized.
+    Compacting { running: bool },
+    /// The program told the model something.
     Nudge(Nudge),
+    /// A reviewer has read the changes.
     Review(ReviewOutcome),
     /// A goal is open, or a round of it has ended.
     Goal(GoalState),
+    /// The turn is over.
     TurnEnded(TurnEnd),
 }
 

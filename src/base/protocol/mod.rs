@@ -1,7 +1,6 @@
 //! What a front end may know of the agent: operations in, events out, and the questions in between.
 
 pub mod approval;
-pub mod attachment;
 pub mod claude_tools;
 pub mod event;
 pub mod goal;

@@ -1,7 +1,6 @@
 //! What a front end can request from the agent.
 
 use super::approval::{Answer, QuestionId};
-use super::attachment::Attachment;
 use super::goal::Goal;
 use super::ledger::ContextEdit;
 use super::lists::RuleRow;
@@ -53,16 +52,12 @@ pub enum Control {
     TakeBack,
     /// Stop the running turn; finished work stays. Waiting messages are returned.
     Interrupt,
-    Answer {
-        id: QuestionId,
-        answer: Answer,
-    },
+    /// To an `Event::Ask`.
+    Answer { id: QuestionId, answer: Answer },
+    /// Answered by `Event::Ledger`.
     ShowContext,
     /// At once, or before the next request of the running turn.
-    EditContext {
-        edit: ContextEdit,
-        id: ItemId,
-    },
+    EditContext { edit: ContextEdit, id: ItemId },
     /// The engine finishes its writes and drops the event sender.
     Shutdown,
 }
@@ -70,155 +65,112 @@ pub enum Control {
 /// Needs the whole conversation: waits until no work runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Idle {
+    /// Undo the last compaction.
     Uncompact,
-    AutoCompact {
-        on: bool,
-    },
-    SetModel {
-        model: String,
-    },
+    /// Whether a full window is summarized unasked.
+    AutoCompact { on: bool },
+    /// By its name, perhaps with a vendor before it.
+    SetModel { model: String },
     /// How long the model may think.
-    SetEffort {
-        level: String,
-    },
+    SetEffort { level: String },
     /// The saved keys changed: use them.
     ReadKeys,
+    /// Begin a new session.
     Clear,
-    Resume {
-        session: String,
-    },
+    /// Answered by `Event::Session` and `Event::History`.
+    Resume { session: String },
     /// The goal ends; the session goes on.
     StopGoal,
     /// Leave this session and continue in a copy of another.
-    ForkSession {
-        session: String,
-    },
+    ForkSession { session: String },
 }
 
 /// Needs the undo journal and the conversation: waits until no work runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Undo {
+    /// Answered by `Event::RewindPoints`.
     ListPoints,
-    PreviewRewind {
-        point: PointId,
-    },
+    /// Answered by `Event::RewindPreview`.
+    PreviewRewind { point: PointId },
     /// Go back; answered by `Event::Rewound`. `force` overwrites what others changed since.
-    Rewind {
-        point: PointId,
-        part: RewindScope,
-        force: bool,
-    },
-    StageHunk {
-        turn: bool,
-        hunk: HunkId,
-    },
+    Rewind { point: PointId, part: RewindScope, force: bool },
+    /// Put one hunk into the index of git; answered by `Event::Changes`.
+    StageHunk { turn: bool, hunk: HunkId },
     /// Revert one hunk to before the session, or the last turn; answered by `Event::Changes`.
-    RevertHunk {
-        turn: bool,
-        hunk: HunkId,
-    },
+    RevertHunk { turn: bool, hunk: HunkId },
 }
 
 /// Doesn't need the conversation: done at once, even while work runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quick {
     /// Decide whether this is a rule or a note, and keep it; if neither, it returns with `Event::TakenBack`.
-    Keep {
-        text: String,
-    },
+    Keep { text: String },
     /// Show the original of an item (by its number), or search the session.
-    Recall {
-        what: String,
-    },
-    SetPermission {
-        permission: Permission,
-    },
-    SetMode {
-        mode: Mode,
-    },
+    Recall { what: String },
+    /// Answered by `Event::Permission`.
+    SetPermission { permission: Permission },
+    /// Answered by `Event::Mode`.
+    SetMode { mode: Mode },
     /// Write the session to a file, relative to the workspace; `None`: one named after the session.
-    Export {
-        file: Option<String>,
-        force: bool,
-    },
+    Export { file: Option<String>, force: bool },
     /// Items of the session, or of one of its sub-agents; answered by `Event::Transcript`.
-    ShowTranscript {
-        agent: Option<String>,
-    },
+    ShowTranscript { agent: Option<String> },
     /// Of the last turn, or of the session; answered by `Event::Changes`.
-    ShowChanges {
-        turn: bool,
-    },
+    ShowChanges { turn: bool },
     /// `id` as in the ledger; answered by `Event::ItemHistory`.
-    Explain {
-        id: String,
-    },
-    Remember {
-        text: String,
-    },
+    Explain { id: String },
+    /// Keep it as a prompt of the user's, for later sessions.
+    Remember { text: String },
+    /// Answered by `Event::Prompts`.
     ListPrompts,
-    SaveDraft {
-        text: String,
-    },
+    /// What is in the composer, for the next start.
+    SaveDraft { text: String },
     /// Answered by a notice with what the MCP servers offer; starts them.
     ShowMcp,
     /// Answered by a notice with what this session did and cost.
     ShowStats,
+    /// Of this folder; answered by `Event::Sessions`.
     ListSessions,
     /// Of all folders; answered by `Event::Sessions`.
     ListAllSessions,
-    PreviewSession {
-        session: String,
-    },
+    /// Answered by `Event::SessionPreview`.
+    PreviewSession { session: String },
     /// Answered by `Event::Sessions`, like the next two.
-    RenameSession {
-        session: String,
-        title: String,
-    },
+    RenameSession { session: String, title: String },
     /// Of the open one; answered by a notice.
-    NameSession {
-        session: String,
-        title: String,
-    },
-    DeleteSession {
-        session: String,
-    },
-    RestoreSession {
-        session: String,
-    },
+    NameSession { session: String, title: String },
+    /// Into the trash.
+    DeleteSession { session: String },
+    /// Out of the trash.
+    RestoreSession { session: String },
+    /// Answered by `Event::Models`.
     ListModels,
     /// Answered by `Event::Notes`.
     ListNotes,
     /// Archive it; answered by `Event::Notes`.
-    ForgetNote {
-        id: String,
-    },
+    ForgetNote { id: String },
     /// Answered by `Event::Keys`.
     ListKeys,
     /// Check a vendor's key and save it, or remove it; answered by `Event::KeyChanged`.
-    SaveKey {
-        vendor: String,
-        key: Option<Secret>,
-    },
+    SaveKey { vendor: String, key: Option<Secret> },
+    /// Answered by `Event::Rules`.
     ListRules,
     /// Revoke it; answered by `Event::Rules`.
-    RemoveRule {
-        rule: RuleRow,
-    },
-    ShowJob {
-        id: u32,
-    },
+    RemoveRule { rule: RuleRow },
+    /// Answered by `Event::JobOutput`.
+    ShowJob { id: u32 },
     /// Answered by a notice: model, window, permission, sandbox, session, rules files.
     ShowStatus,
+    /// Answered by `Event::Skills`.
     ShowSkills,
+    /// Answered by a notice.
     ListHooks,
     /// What of the project isn't trusted, and what changed in it.
     ShowTrust,
     /// Cost of this session, by model and turn; answered by a notice.
     ShowCost,
-    StopJob {
-        id: u32,
-    },
+    /// With everything that it started.
+    StopJob { id: u32 },
     /// The running commands go on as background jobs.
     Background,
     /// Never offer to create a rules file in this project again.
@@ -270,4 +222,12 @@ impl Op {
             _ => Work::Submit { text }.into(),
         }
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// The bytes of a picture file in a supported format.
+    Image { name: String, bytes: Vec<u8> },
+    /// The text of a resource, such as a file open in an editor.
+    Text { name: String, text: String },
 }

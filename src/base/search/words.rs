@@ -89,64 +89,22 @@ pub fn longest_term(name: &str) -> String {
 
 /// Calls `each` with every run of letters, digits and `_`, and every pair of neighboring CJK characters.
 pub fn raw<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let byte = bytes[at];
-        if byte < 0x80 && !is_word_byte(byte) {
-            at += 1;
-            continue;
-        }
-        let start = at;
-        let mut previous_cjk: Option<usize> = None;
-        let mut word_start = start;
-        while at < bytes.len() {
-            let byte = bytes[at];
-            if byte < 0x80 {
-                if !is_word_byte(byte) {
-                    break;
-                }
-                if previous_cjk.take().is_some() {
-                    word_start = at;
-                }
-                at += 1;
-                continue;
+    let is_word = |word: &str| (2..=MAX_WORD_BYTES).contains(&word.len());
+    for run in text.split(|c: char| !(c.is_alphanumeric() || c == '_' || is_cjk(c))) {
+        let (mut start, mut pair) = (0, None);
+        for (at, c) in run.char_indices().filter(|(_, c)| is_cjk(*c)) {
+            let end = at + c.len_utf8();
+            match pair.filter(|_| start == at) {
+                Some(before) => each(&run[before..end]),
+                None if is_word(&run[start..at]) => each(&run[start..at]),
+                None => {}
             }
-            let Some(c) = text[at..].chars().next() else { break };
-            if is_cjk(c) {
-                match previous_cjk {
-                    Some(before) => each(&text[before..at + c.len_utf8()]),
-                    None if word_start < at => emit(&text[word_start..at], &mut each),
-                    None => {}
-                }
-                previous_cjk = Some(at);
-                at += c.len_utf8();
-                word_start = at;
-            } else if c.is_alphanumeric() {
-                if previous_cjk.take().is_some() {
-                    word_start = at;
-                }
-                at += c.len_utf8();
-            } else {
-                break;
-            }
+            (pair, start) = (Some(at), end);
         }
-        if word_start < at {
-            emit(&text[word_start..at], &mut each);
+        if is_word(&run[start..]) {
+            each(&run[start..]);
         }
-        // Skip the character that ended the run.
-        at += text[at..].chars().next().map_or(0, char::len_utf8);
     }
-}
-
-fn emit<'a>(word: &'a str, each: &mut impl FnMut(&'a str)) {
-    if (2..=MAX_WORD_BYTES).contains(&word.len()) {
-        each(word);
-    }
-}
-
-const fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The word's stemmed parts, then the full word if it has several. Nothing for numbers and apparent hashes.

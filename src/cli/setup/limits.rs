@@ -14,7 +14,6 @@ use base::text::one_line;
 use context::session::list;
 use guard::policy::denied_paths::DeniedPaths;
 use guard::policy::flag_rules::FlagRules;
-use guard::policy::tool_rule::ToolRule;
 use tools::on_demand::more_tools;
 use tools::plan::skill;
 use tools::registry;
@@ -61,14 +60,9 @@ pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
     let mut tools = registry::builtin();
     tools.extend(registry::on_demand(true));
     let ours = |written: &str| registry::named(&tools, written).unwrap_or(written).to_owned();
-    let known: Vec<String> = tools.iter().flat_map(|tool| claude_tools::names(tool.name())).collect();
-    let is_tool = |rule: &ToolRule| {
-        rule.tool.contains('.')
-            || rule.tool.starts_with("mcp__")
-            || [skill::NAME, more_tools::NAME].contains(&&*rule.tool)
-            || known.iter().any(|name| rule.names(name))
-    };
-    let rules = FlagRules::parse(&sources, ours, is_tool).map_err(|why| {
+    let mut names: Vec<String> = tools.iter().flat_map(|tool| claude_tools::names(tool.name())).collect();
+    names.extend([skill::NAME, more_tools::NAME].map(str::to_owned));
+    let rules = FlagRules::parse(&sources, ours, &names).map_err(|why| {
         Failure::usage(
             one_line(&why, SHOWN_CHARS),
             "rules look like 'Bash(git push *)', 'Edit(migrations/**)', 'WebFetch(docs.rs)', Task, 'mcp__server__tool'",

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::error::invalid_params;
-use base::protocol::attachment::Attachment;
+use base::protocol::op::Attachment;
 use base::text::{human_bytes, unescaped};
 
 #[derive(Debug, Default, PartialEq)]

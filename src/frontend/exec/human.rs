@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::printer::{LINE_CHARS, ModelAnswer, Printer, declined, end_words, result_line};
 use base::config::settings::Permission;
-use base::diff_cut::{self, DiffCut};
+use base::format::diff_cut::{self, DiffCut};
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ReminderTopic};
 use base::model::usage::Usage;

@@ -16,9 +16,9 @@ use super::output_schema::OutputSchema;
 use super::printer::{ModelAnswer, Printer, failed};
 use super::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question};
-use base::protocol::attachment::Attachment;
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::protocol::goal::Goal;
+use base::protocol::op::Attachment;
 use base::protocol::op::{Control, Op, Work};
 
 /// Sent to the model when its call would need the user's consent.

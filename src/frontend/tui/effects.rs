@@ -13,10 +13,10 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::tui::msg::Msg;
 use crate::tui::popup::completion::shell_words::last_word;
-use base::config::files::remember;
+use base::config::files::source;
 use base::config::theme::ThemeName;
 use base::folder::atomic_write::{self, Expect};
-use base::process::{editor, timeout};
+use base::process::{programs, timeout};
 use base::protocol::event::{Event, Level};
 use base::{clock, file};
 
@@ -36,7 +36,7 @@ const POWERSHELL: &str = "Add-Type -AssemblyName System.Windows.Forms,System.Dra
     $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }";
 
 pub fn keep_theme(config: &Path, name: ThemeName) -> Option<Msg> {
-    let why = remember::choose(config, "theme", name.into_str()).err()?;
+    let why = source::choose(config, "theme", name.into_str()).err()?;
     let text = format!("Couldn't save the theme ({why}); it applies to this session only.");
     Some(Msg::Event(Box::new(Event::Notice { level: Level::Warning, text })))
 }
@@ -107,7 +107,7 @@ fn paths(word: &str, folder: &Path) -> BTreeSet<String> {
 }
 
 pub async fn edit(file: &Path) -> Result<(), String> {
-    let Some((name, command)) = editor::command(file) else {
+    let Some((name, command)) = programs::editor(file) else {
         return Err(format!("No editor is set. Set EDITOR, or edit {} yourself.", file.display()));
     };
     match tokio::process::Command::from(command).status().await {
@@ -120,7 +120,7 @@ pub async fn edit(file: &Path) -> Result<(), String> {
 /// Edits `text` in the editor, through a temporary file in `folder`.
 pub async fn compose(folder: &Path, text: &str) -> Result<String, String> {
     let path = folder.join(format!("text-{}.md", std::process::id()));
-    if editor::command(&path).is_none() {
+    if programs::editor(&path).is_none() {
         return Err("No editor is set. Set EDITOR, such as `export EDITOR=vim`.".to_owned());
     }
     let failed = |why: String| format!("Couldn't open the text in the editor ({why}). It is unchanged.");

@@ -13,6 +13,7 @@ use super::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
 use crate::shell::interpret::call::Call;
 use base::config::permission_rules::RuleSource;
 use base::path;
+use base::search::fuzzy;
 
 const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read", "WebFetch"];
 
@@ -31,21 +32,24 @@ pub struct FlagRules {
 }
 
 impl FlagRules {
-    /// A value may hold several rules, with commas. `ours` translates other tool names; `is_tool` knows them.
+    /// A value may hold several rules, with commas. `ours` translates other tool names; `names` are those of all tools.
     pub fn parse(
         sources: &[RuleSource],
         ours: impl Fn(&str) -> String,
-        is_tool: impl Fn(&ToolRule) -> bool,
+        names: &[String],
     ) -> Result<Self, String> {
         let mut all = Self::default();
         for source in sources {
             let place = (!source.place.is_empty()).then(|| Arc::from(source.place.as_str()));
             let lists = &source.lists;
             for (kind, texts) in [("allow", &lists.allow), ("ask", &lists.ask), ("deny", &lists.deny)] {
+                // Other programs allow tools of their own, which does no harm here.
+                let may_be_unknown = source.foreign && kind == "allow";
+                let check = |rule: &ToolRule| if may_be_unknown { Ok(()) } else { exists(rule, names) };
                 for text in texts.iter().flat_map(|value| split(value)) {
                     let added = ToolRule::parse(&text)
                         .map(|rule| ToolRule { tool: ours(&rule.tool), place: place.clone(), ..rule })
-                        .and_then(|rule| all.add(kind, rule, &is_tool));
+                        .and_then(|rule| all.add(kind, rule, check));
                     match added {
                         Ok(()) => {}
                         Err(why) if source.foreign => all.unusable.push(format!("{kind} {text} ({why})")),
@@ -60,19 +64,22 @@ impl FlagRules {
         Ok(all)
     }
 
-    fn add(&mut self, kind: &str, rule: ToolRule, is_tool: impl Fn(&ToolRule) -> bool) -> Result<(), String> {
+    fn add(
+        &mut self,
+        kind: &str,
+        rule: ToolRule,
+        check: impl Fn(&ToolRule) -> Result<(), String>,
+    ) -> Result<(), String> {
         if kind == "allow" {
-            if let Some(grant) = grant(&rule)? {
-                self.places.push((grant.clone(), shown(kind, &rule)));
-                self.granted.push(grant);
-            }
+            let granted = grant(&rule);
+            let Ok(Some(grant)) = granted else { return check(&rule).and(granted.map(drop)) };
+            self.places.push((grant.clone(), shown(kind, &rule)));
+            self.granted.push(grant);
             return Ok(());
         }
+        check(&rule)?;
         if rule.pattern.is_some() && !DENIED_BY_PART.contains(&&*rule.tool) {
             return Err(format!("only {} take something in brackets", DENIED_BY_PART.join(", ")));
-        }
-        if !is_tool(&rule) {
-            return Err("there is no such tool".to_owned());
         }
         if kind == "ask" {
             self.asked.push(rule)
@@ -81,6 +88,16 @@ impl FlagRules {
         }
         Ok(())
     }
+}
+
+fn exists(rule: &ToolRule, names: &[String]) -> Result<(), String> {
+    let of_server = rule.tool.contains('.') || rule.tool.starts_with("mcp__");
+    if of_server || names.iter().any(|name| rule.names(name)) {
+        return Ok(());
+    }
+    let near = fuzzy::nearest_name(&rule.tool, names.iter().map(String::as_str));
+    let meant = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+    Err(format!("there is no such tool{meant}"))
 }
 
 fn split(text: &str) -> Vec<String> {
@@ -223,10 +240,11 @@ mod tests {
     #[test]
     fn flags_become_grants() {
         let ours = |name: &str| name.replace("bash", "Bash");
+        let names = ["Bash", "Edit", "Grep", "Read", "Task", "WebFetch"].map(str::to_owned);
         let parse = |allow: &[&str], deny: &[&str]| {
             let of = |rules: &[&str]| rules.iter().map(|rule| (*rule).to_owned()).collect();
             let lists = PermissionLists { allow: of(allow), ask: Vec::new(), deny: of(deny) };
-            FlagRules::parse(&[RuleSource { lists, ..RuleSource::default() }], ours, |_| true)
+            FlagRules::parse(&[RuleSource { lists, ..RuleSource::default() }], ours, &names)
         };
         let allow = |text: &str| parse(&[text], &[]).map(|rules| rules.granted);
         let deny = |text: &str| parse(&[], &[text]).map(|rules| rules.denied);
@@ -243,6 +261,8 @@ mod tests {
         );
         assert_eq!(allow("Bash(git log:*)").unwrap(), [SessionGrant::Prefix("git log *".to_owned())]);
         assert_eq!(allow("WebFetch(domain:docs.rs)").unwrap(), [SessionGrant::Host("docs.rs".to_owned())]);
+        assert_eq!(deny("Bsh(x)").unwrap_err(), "--deny Bsh(x): there is no such tool; did you mean 'Bash'?");
+        assert_eq!(allow("Nothing").unwrap_err(), "--allow Nothing: there is no such tool");
         for wrong in ["Bash(* push)", "Edit(src/**)", "WebFetch", "Task(x)", "Read(src)", "(x"] {
             assert!(allow(wrong).is_err(), "{wrong}");
         }

@@ -6,22 +6,21 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
+use super::command::{self, AssessedAccess, AssessedCall, AssessedCommand};
 use super::command_prefix;
+use super::command_prefix::general_prefix;
 use super::denied_paths::DeniedPaths;
 use super::flag_rules::{self, FlagRules};
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
-use super::tool_list;
 use super::tool_rule::ToolRule;
 use crate::policy::programs::assessment::Risk;
 use base::file::{self, FileError};
-use base::folder::atomic_write::{self, Expect};
+use base::folder::update::update;
 use base::protocol::lists::RuleRow;
+use base::search::words::listed;
 
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-/// Retries when other processes save at the same time.
-const SAVE_ATTEMPTS: usize = 8;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -123,7 +122,7 @@ impl Rules {
         if self.locked {
             return (Vec::new(), tools.to_vec());
         }
-        let (grants, unused) = tool_list::grants(tools, scope);
+        let (grants, unused) = tool_grants(tools, scope);
         let said = grants.iter().map(SessionGrant::listed).collect();
         self.turn.extend(grants);
         (said, unused)
@@ -268,46 +267,77 @@ impl Rules {
 
     /// Merges into the current file: another process may have added to it since we read it.
     fn save_without(&mut self, removed: &[SessionGrant]) -> io::Result<()> {
-        for _ in 0..SAVE_ATTEMPTS {
-            let old = match file::read(&self.path, MAX_BYTES) {
-                Ok((bytes, _)) => Some(bytes),
-                Err(FileError::NotFound) => None,
-                Err(FileError::TooLarge { .. }) => {
-                    self.set_aside()?;
-                    continue;
-                }
-                Err(error) => return Err(io::Error::other(error)),
-            };
-            let mut merged = match old.as_deref().map(serde_json::from_slice::<Stored>) {
+        let mut saved = Stored::default();
+        update(&self.path, |old| {
+            saved = match old.map(serde_json::from_slice::<Stored>) {
                 Some(Ok(stored)) => stored,
-                Some(Err(_)) => {
-                    self.set_aside()?;
-                    continue;
-                }
+                Some(Err(_)) => self.set_aside().map(|()| Stored::default())?,
                 None => Stored::default(),
             };
-            merged.no_init_offer |= self.stored.no_init_offer;
-            self.stored.grants().for_each(|grant| merged.add(&grant));
-            merged.remove(removed);
-            let text = serde_json::to_string_pretty(&merged)?;
-            let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
-            match atomic_write::write_private(&self.path, text.as_bytes(), expect) {
-                Ok(()) => {
-                    self.stored = merged;
-                    self.damage = None;
-                    return Ok(());
-                }
-                Err(FileError::Changed | FileError::Exists | FileError::NotFound) => {}
-                Err(error) => return Err(io::Error::other(error)),
-            }
-        }
-        Err(io::Error::other("other processes keep changing it"))
+            saved.no_init_offer |= self.stored.no_init_offer;
+            self.stored.grants().for_each(|grant| saved.add(&grant));
+            saved.remove(removed);
+            Ok(Some(serde_json::to_vec_pretty(&saved)?))
+        })?;
+        (self.stored, self.damage) = (saved, None);
+        Ok(())
     }
 
     /// An unreadable file may be the user's work with a typo, so it is kept under another name.
     fn set_aside(&self) -> io::Result<()> {
         std::fs::rename(&self.path, self.path.with_extension("json.damaged"))
     }
+}
+
+/// Tools that need no question, or ask their own.
+const FREE: &str = "\
+    Read Grep Glob LS Locate Recall TodoWrite Task Agent Skill \
+    Note NotebookRead AskUser AskUserQuestion";
+
+/// The grants, and the tools that open nothing.
+pub fn tool_grants(tools: &[String], scope: &PathScope) -> (Vec<SessionGrant>, Vec<String>) {
+    let (mut grants, mut unused) = (Vec::new(), Vec::new());
+    for tool in tools.iter().filter(|tool| !listed(FREE, tool)) {
+        match tool_grant(tool, scope) {
+            Some(grant) => grants.push(grant),
+            None if only_reads(tool, scope) => {}
+            None => unused.push(tool.clone()),
+        }
+    }
+    (grants, unused)
+}
+
+fn tool_grant(tool: &str, scope: &PathScope) -> Option<SessionGrant> {
+    let rule = ToolRule::parse(tool).ok()?;
+    match (rule.tool.as_str(), rule.pattern.as_deref()) {
+        ("Bash", None) => None,
+        ("Bash", Some(command)) => match command.strip_suffix(":*").or_else(|| command.strip_suffix(" *")) {
+            Some(prefix) => safe_prefix(prefix.trim(), scope).map(SessionGrant::Prefix),
+            None if command.contains('*') => None,
+            None => Some(SessionGrant::Command(command.to_owned())),
+        },
+        _ => flag_rules::grant(&rule).ok()?.filter(|grant| {
+            matches!(grant, SessionGrant::Writes | SessionGrant::Host(_) | SessionGrant::Tool(_))
+        }),
+    }
+}
+
+/// The prefix, if it is as specific as one that users are offered.
+fn safe_prefix(prefix: &str, scope: &PathScope) -> Option<String> {
+    let general = both(prefix, scope).iter().find_map(general_prefix)?;
+    let rest = prefix.strip_prefix(&general)?;
+    (rest.is_empty() || rest.starts_with(' ')).then(|| prefix.to_owned())
+}
+
+fn only_reads(tool: &str, scope: &PathScope) -> bool {
+    let inside = tool.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
+    let command = inside.map(|inside| inside.trim_end_matches(":*").trim_end_matches(" *"));
+    command.is_some_and(|command| both(command, scope).iter().all(|one| one.risk() == Some(Risk::Reads)))
+}
+
+/// Alone and with an argument: some commands do more when they get one.
+fn both(command: &str, scope: &PathScope) -> [AssessedCommand; 2] {
+    [command.to_owned(), format!("{command} x")].map(|text| command::assess(&text, &scope.workspace, scope))
 }
 
 #[cfg(test)]
@@ -360,5 +390,38 @@ mod tests {
             "{\"commands\": ["
         );
         assert_eq!(Rules::load(dir.path()).stored.commands, ["pytest"]);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tool_list_tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_user_could_have_answered() {
+        let dir = tempfile::tempdir().unwrap();
+        let scope = PathScope::new(&dir.path().canonicalize().unwrap(), &[], &[]);
+        let tools = "Read|Bash|Bash(git commit:*)|Bash(git log:*)|Bash(git tag *)|Bash(git:*)|Bash(python:*)|Bash(npm run lint *)|Bash(rm -rf:*)|Bash(make check)|\
+                     Write|mcp__github__list_issues|mcp__db|WebFetch(domain:docs.rs)|WebFetch|Bash(echo *|Frob";
+        let tools: Vec<String> = tools.split('|').map(str::to_owned).collect();
+        let (grants, unused) = tool_grants(&tools, &scope);
+        assert_eq!(
+            grants,
+            [
+                SessionGrant::Prefix("git commit".to_owned()),
+                SessionGrant::Prefix("git tag".to_owned()),
+                SessionGrant::Prefix("npm run lint".to_owned()),
+                SessionGrant::Command("make check".to_owned()),
+                SessionGrant::Writes,
+                SessionGrant::Tool("github.list_issues".to_owned()),
+                SessionGrant::Tool("db.*".to_owned()),
+                SessionGrant::Host("docs.rs".to_owned()),
+            ]
+        );
+        assert_eq!(
+            unused,
+            ["Bash", "Bash(git:*)", "Bash(python:*)", "Bash(rm -rf:*)", "WebFetch", "Bash(echo *", "Frob"]
+        );
     }
 }

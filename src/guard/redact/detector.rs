@@ -62,7 +62,7 @@ pub fn find(text: &str, source: TextSource) -> Vec<SecretSpan> {
 }
 
 fn by_rules(text: &str, rules: &'static [Rule]) -> Vec<SecretSpan> {
-    let tried = rules.iter().filter(|rule| rule.signs.iter().any(|sign| text.contains(sign)));
+    let tried = rules.iter().filter(|rule| rule.signs.split(' ').any(|sign| text.contains(sign)));
     let secrets =
         tried.flat_map(|rule| rule.pattern.captures_iter(text).filter_map(|found| (rule.secret)(&found)));
     secrets.map(|(range, kind)| SecretSpan { range, kind }).collect()

@@ -13,8 +13,8 @@ use base::pattern::Pattern;
 pub type PatternMatch = (Range<usize>, &'static str);
 
 pub struct Rule {
-    /// Tried only in texts that contain one of these, which most don't.
-    pub signs: &'static [&'static str],
+    /// Tried only in texts that contain one of these, which most don't; all contain an empty one.
+    pub signs: &'static str,
     pub pattern: Pattern,
     /// Where in a match the secret is, and its kind; `None` if it isn't one after all.
     pub secret: fn(&Captures<'_>) -> Option<PatternMatch>,
@@ -22,7 +22,7 @@ pub struct Rule {
 
 pub static ANYWHERE: [Rule; 9] = [
     Rule {
-        signs: &["PRIVATE KEY"],
+        signs: "PRIVATE",
         pattern: Pattern::new(concat!(
             r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----((?:[A-Za-z0-9+/=\s:,.()-]|\\[nr])*?)",
             r"(-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|[^A-Za-z0-9+/=\s:,.()\\-]|\z)",
@@ -35,7 +35,7 @@ pub static ANYWHERE: [Rule; 9] = [
     },
     // The end of a private key whose start isn't visible.
     Rule {
-        signs: &["PRIVATE KEY"],
+        signs: "PRIVATE",
         pattern: Pattern::new(concat!(
             r"(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])+)+(?:[A-Za-z0-9+/=]+\s+)?",
             r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----",
@@ -43,7 +43,7 @@ pub static ANYWHERE: [Rule; 9] = [
         secret: |found| Some((found.get(0)?.range(), "private-key")),
     },
     Rule {
-        signs: &[""],
+        signs: "",
         pattern: Pattern::new(concat!(
             r"(?x-u) (?P<key> \bsk-[A-Za-z0-9_-]{16,} | \b[srp]k_(?:live|test)_[A-Za-z0-9]{10,} | \bwhsec_[A-Za-z0-9+/=]{16,}",
             r" | \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{30,} | \bGOCSPX-[A-Za-z0-9_-]{20,}",
@@ -70,23 +70,23 @@ pub static ANYWHERE: [Rule; 9] = [
     },
     // Mailgun; `cache-key-…` isn't one.
     Rule {
-        signs: &["key-"],
+        signs: "key-",
         pattern: Pattern::new(r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)"),
         secret: |found| Some((found.get(1)?.range(), "api-key")),
     },
     Rule {
-        signs: &["://"],
+        signs: "://",
         pattern: Pattern::new(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@<]{0,64}:([^\s/@]{3,})@"),
         secret: password,
     },
     // An address with only a key, as Sentry's.
     Rule {
-        signs: &["://"],
+        signs: "://",
         pattern: Pattern::new(r"[A-Za-z][A-Za-z0-9+.-]*://([a-f0-9]{32,64})@"),
         secret: |found| Some((found.get(1)?.range(), "api-key")),
     },
     Rule {
-        signs: &["earer", "asic", "uthorization", "EARER", "ASIC", "UTHORIZATION"],
+        signs: "earer asic uthorization EARER ASIC UTHORIZATION",
         pattern: Pattern::new(concat!(
             r#"(?i)(?:authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token|apikey|digest)?\s*"#,
             r#"|(?-u:\b)(?:bearer|basic)\s)([A-Za-z0-9._~+/=-]{8,})"#,
@@ -97,32 +97,13 @@ pub static ANYWHERE: [Rule; 9] = [
         },
     },
     Rule {
-        signs: &["</"],
+        signs: "</",
         pattern: Pattern::new(r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</"),
         secret: password,
     },
     // `password: …` in other languages: the word, a sign or a word for "is", the value.
     Rule {
-        signs: &[
-            "密码",
-            "密碼",
-            "口令",
-            "密钥",
-            "密鑰",
-            "令牌",
-            "パスワード",
-            "暗証番号",
-            "비밀번호",
-            "암호",
-            "ontrase",
-            "lave",
-            "enha",
-            "de passe",
-            "арол",
-            "окен",
-            "asswort",
-            "ennwort",
-        ],
+        signs: "密码 密碼 口令 密钥 密鑰 令牌 パスワード 暗証番号 비밀번호 암호 ontrase lave enha passe арол окен asswort ennwort",
         pattern: Pattern::new(concat!(
             r"(?i)(?:密码|密碼|口令|密钥|密鑰|令牌|パスワード|暗証番号|비밀번호|암호|contraseña|clave|senha|mot de passe|парол\w{0,2}|токен\w{0,2}",
             r"|passwort|kennwort)\s*(?:[:：=＝]|是|为|為|は|이|은|는|\b(?:is|es|é|est|ist|это)\b|—|-)\s*",
@@ -139,7 +120,7 @@ pub static ANYWHERE: [Rule; 9] = [
 
 /// For what the user typed: sentences such as `the password is …`.
 pub static TYPED: [Rule; 1] = [Rule {
-    signs: &[" "],
+    signs: "",
     pattern: Pattern::new(concat!(
         r"(?i)(?-u:\b)(password|passwd|passphrase|secret|token|api[ _-]?key)(?-u:\b)",
         r#"(?: for [\w.-]+)? (?:is|was|=>|->) ["'`]?([^\s"'`,;]{6,})"#,
@@ -154,7 +135,7 @@ pub static TYPED: [Rule; 1] = [Rule {
 
 /// For a `.env` file: every value is a secret unless it is clearly public.
 pub static DOTENV: [Rule; 1] = [Rule {
-    signs: &["="],
+    signs: "=",
     pattern: Pattern::new(concat!(
         r"(?m)(?:^|[\s:+-])(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_.]*)=",
         r#"(?:"(?P<double>[^"\n]+)"|'(?P<single>[^'\n]+)'|(?P<bare>[^\s"'][^\n\r]*))"#,

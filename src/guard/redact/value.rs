@@ -2,6 +2,7 @@
 //! code that only mentions a secret (`password = getenv(…)`) must stay readable.
 
 use base::pattern::Pattern;
+use base::search::words::listed;
 use base::secret;
 
 static IDENTIFIER: Pattern =
@@ -76,7 +77,7 @@ pub fn is_word_secret(name: &str, value: &str) -> bool {
         && !is_dummy(value)
         && !TYPE_NAME.is_match(value)
         && !mention.iter().any(|word| lower.contains(word))
-        && !OTHER.split(' ').any(|other| other == lower)
+        && !listed(OTHER, &lower)
 }
 
 /// What follows `Authorization:`; ordinary words don't count.
@@ -100,23 +101,10 @@ pub fn is_public(name: &str, value: &str) -> bool {
     if telling {
         return false;
     }
-    matches!(
-        &*upper,
-        "PORT"
-            | "HOST"
-            | "NODE_ENV"
-            | "ENV"
-            | "LOG_LEVEL"
-            | "DEBUG"
-            | "TZ"
-            | "LANG"
-            | "APP_ENV"
-            | "RAILS_ENV"
-            | "PATH"
-            | "HOSTNAME"
-            | "LC_ALL"
-            | "APP_NAME"
-    ) || value.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    const NAMES: &str =
+        "PORT HOST NODE_ENV ENV LOG_LEVEL DEBUG TZ LANG APP_ENV RAILS_ENV PATH HOSTNAME LC_ALL APP_NAME";
+    listed(NAMES, &upper)
+        || value.bytes().all(|b| b.is_ascii_digit() || b == b'.')
         || value.len() <= 16 && value.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'-'))
         || matches!(value, "True" | "False" | "TRUE" | "FALSE")
         || looks_like_path(value) && !value.contains('@')
@@ -132,21 +120,7 @@ pub fn is_dummy(value: &str) -> bool {
         || value.contains(['{', '}'])
         || code.iter().any(|sign| value.contains(sign))
         || words.iter().any(|word| lower.contains(word)) && !(value.len() > 30 && has_digit(value))
-        || matches!(
-            &*lower,
-            "password"
-                | "passwd"
-                | "pass"
-                | "secret"
-                | "token"
-                | "null"
-                | "none"
-                | "true"
-                | "false"
-                | "undefined"
-                | "string"
-                | "postgres"
-        )
+        || listed("password passwd pass secret token null none true false undefined string postgres", &lower)
 }
 
 fn looks_like_path(value: &str) -> bool {

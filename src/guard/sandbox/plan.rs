@@ -5,13 +5,12 @@ use std::env;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::build_caches;
 use super::git_folders;
-use super::home_folders;
 use super::places;
 use super::protected_paths;
 use super::secret_paths;
 use super::spec::{Layers, RawPath, SandboxLevel, SandboxSpec};
+use base::file;
 use base::repository;
 
 const HIDDEN: &[&str] = &["/run", "/var/run"];
@@ -30,19 +29,30 @@ const SET_OFFLINE: &[(&str, &str)] = &[
 pub struct SandboxPaths {
     /// Canonical.
     pub workspace: PathBuf,
+    /// The state folder last.
     pub own_folders: Vec<PathBuf>,
     /// In those: what commands may read (spilled outputs).
     pub readable: Vec<PathBuf>,
-    /// `.git` of the repositories below the workspace at session start.
-    pub nested: Vec<PathBuf>,
-    pub private: PathBuf,
-    /// In the state folder, for what is moved away from protected paths.
-    pub kept: Option<PathBuf>,
-    pub build_caches: Option<PathBuf>,
 }
 
+impl SandboxPaths {
+    /// For what is moved away from protected paths.
+    pub fn kept(&self) -> Option<PathBuf> {
+        self.own_folders.last().map(|state| state.join("set-aside"))
+    }
+
+    pub fn build_caches(&self) -> Option<PathBuf> {
+        // In the workspace, a command could redirect it.
+        let state = self.own_folders.last().filter(|state| !state.starts_with(&self.workspace))?;
+        let project = file::hash(self.workspace.as_os_str().as_encoded_bytes());
+        Some(state.join("build-caches").join(project))
+    }
+}
+
+/// `private` is the session's folder.
 pub fn make(
     paths: &SandboxPaths,
+    private: &Path,
     layers: Layers,
     level: SandboxLevel,
     network: bool,
@@ -55,7 +65,7 @@ pub fn make(
         paths.own_folders.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let secrets = secret_paths::existing(&homes, variable)
         .into_iter()
-        .chain(home_folders::closed(&homes, workspace))
+        .chain(secret_paths::closed(&homes, workspace))
         .chain(own_folders.iter().cloned());
     // The working folder must be visible, wherever it is.
     let hidden = secrets.chain(canonical("XDG_RUNTIME_DIR")).filter(|path| path != workspace);
@@ -69,43 +79,31 @@ pub fn make(
     let hidden_folders: BTreeSet<PathBuf> =
         system_folders.chain(secret_folders).filter(|path| !temporary.contains(path)).collect();
     // Without its own file tree, a command finds its private folder only by name.
-    let tmp = if layers.namespaces { PathBuf::from("/tmp") } else { paths.private.join("tmp") };
+    let tmp = if layers.namespaces { PathBuf::from("/tmp") } else { private.join("tmp") };
     let mut spec = SandboxSpec {
         level,
         network,
         layers,
         cwd: cwd.into(),
         workspace: workspace.into(),
-        private: (&paths.private).into(),
-        kept: paths.kept.clone().map(RawPath),
+        private: private.into(),
+        kept: paths.kept().map(RawPath),
         foreign_owner: foreign(workspace),
-        writable: Vec::new(),
         hidden_folders: raw(hidden_folders.iter().cloned()),
         hidden_files: raw(hidden_files),
-        visible: Vec::new(),
         temporary: raw(temporary.iter().cloned()),
-        caches: Vec::new(),
-        protected: Vec::new(),
-        opened: Vec::new(),
-        nested: Vec::new(),
-        rules_folders: Vec::new(),
         environment: environment(network, &tmp),
-        foreground: false,
-        is_server: false,
-        shared_network: None,
+        ..SandboxSpec::default()
     };
     let mut visible: BTreeSet<PathBuf> = needed(&homes).into_iter().chain([workspace.clone()]).collect();
     visible.extend(repository::root(workspace).map(Path::to_owned));
     visible.extend(paths.readable.iter().filter_map(|path| path.canonicalize().ok()));
     if level == SandboxLevel::Workspace {
         let git = git_folders::find(workspace);
-        let (caches, moved) = build_caches::find(home.as_deref(), variable, &tmp);
+        let (caches, moved) = shared_caches(home.as_deref(), variable, &tmp);
         spec.environment.extend(moved);
-        let (own_caches, moved) = paths
-            .build_caches
-            .as_deref()
-            .map(|base| build_caches::of_project(base, variable))
-            .unwrap_or_default();
+        let (own_caches, moved) =
+            paths.build_caches().as_deref().map(|base| caches_of_project(base, variable)).unwrap_or_default();
         spec.environment.extend(moved);
         if !layers.namespaces {
             spec.environment.push(set("XDG_CACHE_HOME", &tmp.join(".cache").to_string_lossy()));
@@ -119,7 +117,6 @@ pub fn make(
         // The repository around a workspace stays readable.
         visible.extend(git.outside.iter().filter_map(|folder| Some(folder.parent()?.to_owned())));
         spec.writable = raw([workspace.clone()].into_iter().chain(git.outside).chain(own_caches));
-        spec.nested = raw(paths.nested.iter().cloned());
         spec.rules_folders = vec![workspace.into()];
     }
     visible.retain(|path| {
@@ -179,4 +176,83 @@ fn needed(homes: &[PathBuf]) -> Vec<PathBuf> {
 fn foreign(workspace: &Path) -> bool {
     let root = rustix::process::geteuid().is_root();
     root && std::fs::metadata(workspace).is_ok_and(|meta| meta.uid() != 0)
+}
+
+/// Slow to rebuild, so each project keeps its own for its confined commands.
+const PER_PROJECT: &[&str] = &["GOCACHE"];
+
+/// Creates the folders in `base` unless the user has moved them; also returns the variables that name them.
+pub fn caches_of_project(
+    base: &Path,
+    variable: impl Fn(&str) -> Option<PathBuf>,
+) -> (Vec<PathBuf>, Vec<(String, Option<String>)>) {
+    let mut folders = Vec::new();
+    let mut environment = Vec::new();
+    for name in PER_PROJECT.iter().filter(|name| variable(name).is_none()) {
+        let folder = base.join(name);
+        // Without it, builds are only slower.
+        if file::create_private_folder(&folder).is_err() {
+            continue;
+        }
+        if let Ok(folder) = folder.canonicalize() {
+            environment.push(((*name).to_owned(), Some(folder.to_string_lossy().into_owned())));
+            folders.push(folder);
+        }
+    }
+    (folders, environment)
+}
+
+/// The caches that exist, and the variables that send tools to `temporary` for the rest.
+pub fn shared_caches(
+    home: Option<&Path>,
+    variable: impl Fn(&str) -> Option<PathBuf>,
+    temporary: &Path,
+) -> (Vec<PathBuf>, Vec<(String, Option<String>)>) {
+    let mut folders = Vec::new();
+    let mut environment = Vec::new();
+    for entry in places::list("caches in a home") {
+        let (place, moved_by) =
+            entry.split_once(' ').map_or((entry, None), |(place, name)| (place, Some(name)));
+        let named = moved_by.and_then(&variable);
+        let Some(folder) = named.or_else(|| Some(home?.join(place))) else { continue };
+        match folder.canonicalize() {
+            Ok(folder) if folder.is_dir() => folders.push(folder),
+            _ => {
+                if let Some(name) = moved_by {
+                    let folder = temporary.join(place.replace('/', "-"));
+                    environment.push((name.to_owned(), Some(folder.to_string_lossy().into_owned())));
+                }
+            }
+        }
+    }
+    let named = places::list("variables that name caches").filter_map(variable);
+    folders.extend(named.filter_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir()));
+    folders.sort();
+    folders.dedup();
+    // A cache inside another is covered by it.
+    let all = folders.clone();
+    folders.retain(|folder| !all.iter().any(|other| other != folder && folder.starts_with(other)));
+    folders.retain(|folder| folder.components().count() > 2);
+    (folders, environment)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod cache_tests {
+    use super::*;
+
+    #[test]
+    fn existing_and_missing_caches() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(home.join(".cache/go-build")).unwrap();
+        let build = home.join(".cache/go-build");
+        let (folders, environment) =
+            shared_caches(Some(&home), |name| (name == "GOCACHE").then(|| build.clone()), Path::new("/tmp"));
+        assert_eq!(folders, [home.join(".cache")]);
+        let cargo = ("CARGO_HOME".to_owned(), Some("/tmp/.cargo".to_owned()));
+        assert!(
+            environment.contains(&cargo) && !environment.iter().any(|(name, _)| name == "XDG_CACHE_HOME")
+        );
+    }
 }

@@ -6,23 +6,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::git::wrapper;
+use super::git_folders::NestedRepositories;
 use super::launch;
+use super::launch::{READY_FD, SharedNetwork};
 use super::macos::seatbelt;
-use super::nested_repositories::NestedRepositories;
 use super::plan::{self, SandboxPaths};
 use super::private_folder::{self, PrivateFolder};
 use super::probe;
-use super::shared_network::{READY_FD, SharedNetwork};
 use super::spec::{Confinement, LaunchMode, RawPath, SandboxLevel, SandboxSpec};
-use base::file;
 use base::process::run::LaunchWrapper;
 use parking_lot::Mutex;
 
 #[derive(Debug)]
 pub struct Sandbox {
-    workspace: PathBuf,
-    own_folders: Vec<PathBuf>,
-    readable: Vec<PathBuf>,
+    paths: SandboxPaths,
     nested: Mutex<Option<NestedRepositories>>,
     private: Mutex<Option<PrivateFolder>>,
     masks: Mutex<Masks>,
@@ -41,9 +38,7 @@ impl Sandbox {
     /// `workspace` is canonical. Our own folders (the state folder last) are hidden except for `readable`.
     pub fn new(workspace: PathBuf, own_folders: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
         Self {
-            workspace,
-            own_folders,
-            readable,
+            paths: SandboxPaths { workspace, own_folders, readable },
             nested: Mutex::new(None),
             private: Mutex::new(None),
             masks: Mutex::default(),
@@ -88,26 +83,11 @@ impl Sandbox {
         if let Some(why) = status.refusal() {
             return Err(io::Error::other(why));
         }
-        let nested = match level {
-            SandboxLevel::Workspace => {
-                let mut nested = self.nested.lock();
-                nested
-                    .get_or_insert_with(|| NestedRepositories::find(&self.workspace))
-                    .locate(&self.workspace)
-            }
-            SandboxLevel::ReadOnly => Vec::new(),
-        };
-        let paths = SandboxPaths {
-            workspace: self.workspace.clone(),
-            own_folders: self.own_folders.clone(),
-            readable: self.readable.clone(),
-            nested,
-            private: self.private()?,
-            kept: self.kept(),
-            build_caches: self.build_caches(),
-        };
-        let mut spec = plan::make(&paths, status.layers, level, network, cwd);
+        let mut spec = plan::make(&self.paths, &self.private()?, status.layers, level, network, cwd);
         if level == SandboxLevel::Workspace {
+            let (mut nested, workspace) = (self.nested.lock(), &self.paths.workspace);
+            let nested = nested.get_or_insert_with(|| NestedRepositories::find(workspace)).locate(workspace);
+            spec.nested = nested.into_iter().map(RawPath).collect();
             spec.opened = opened.into_iter().map(RawPath).collect();
             wrapper::install(&mut spec);
         }
@@ -123,25 +103,22 @@ impl Sandbox {
     /// What was moved away from protected places of the workspace, by its id in the state folder. Reads the disk.
     pub fn set_aside(&self) -> BTreeMap<String, PathBuf> {
         #[cfg(target_os = "linux")]
-        if let Some(kept) = self.kept() {
+        if let Some(kept) = self.paths.kept() {
             let all = super::linux::guard::set_aside::list(&kept).into_iter();
-            let ours = all
-                .filter_map(|one| Some((one.id, one.origin.strip_prefix(&self.workspace).ok()?.to_owned())));
+            let ours = all.filter_map(|one| {
+                Some((one.id, one.origin.strip_prefix(&self.paths.workspace).ok()?.to_owned()))
+            });
             return ours.collect();
         }
         BTreeMap::new()
-    }
-
-    fn kept(&self) -> Option<PathBuf> {
-        self.own_folders.last().map(|state| state.join("set-aside"))
     }
 
     /// For programs that only read the workspace, such as language servers. Returns the cache folder, too.
     pub fn reading_spec(&self) -> io::Result<Option<(SandboxSpec, Option<PathBuf>)>> {
         let confinement =
             Confinement::Confined { level: SandboxLevel::Workspace, network: false, opened: Vec::new() };
-        let Some(mut spec) = self.spec(confinement, &self.workspace)? else { return Ok(None) };
-        let caches = self.build_caches().filter(|caches| caches.is_dir());
+        let Some(mut spec) = self.spec(confinement, &self.paths.workspace)? else { return Ok(None) };
+        let caches = self.paths.build_caches().filter(|caches| caches.is_dir());
         spec.level = SandboxLevel::ReadOnly;
         spec.writable = caches.iter().cloned().map(RawPath).collect();
         // Nothing that needs protection is writable.
@@ -149,18 +126,14 @@ impl Sandbox {
         Ok(Some((spec, caches)))
     }
 
-    fn build_caches(&self) -> Option<PathBuf> {
-        // In the workspace, a command could redirect it.
-        let state = self.own_folders.last().filter(|state| !state.starts_with(&self.workspace))?;
-        let project = file::hash(self.workspace.as_os_str().as_encoded_bytes());
-        Some(state.join("build-caches").join(project))
-    }
-
     fn private(&self) -> io::Result<PathBuf> {
         let mut private = self.private.lock();
         let folder = match private.take().filter(PrivateFolder::is_intact) {
             Some(folder) => folder,
-            None => PrivateFolder::create(&self.workspace, self.own_folders.last().map(PathBuf::as_path))?,
+            None => PrivateFolder::create(
+                &self.paths.workspace,
+                self.paths.own_folders.last().map(PathBuf::as_path),
+            )?,
         };
         Ok(private.insert(folder).path.clone())
     }

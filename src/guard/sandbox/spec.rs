@@ -19,10 +19,11 @@ pub enum Confinement {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxLevel {
     /// Nothing but its private temporary folder.
+    #[default]
     ReadOnly,
     /// Also the workspace, except its protected paths.
     Workspace,
@@ -38,7 +39,7 @@ pub struct Layers {
     pub seccomp: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxSpec {
     pub level: SandboxLevel,
     pub network: bool,

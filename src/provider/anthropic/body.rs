@@ -4,6 +4,7 @@
 //! mid-conversation-system-messages, prompt-caching) as of November 2026 and the types of the `anthropic`
 //! package 2.12; see `config/models.toml`.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::call_ids;
@@ -151,21 +152,12 @@ struct Marks {
     long: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 enum Role {
     User,
     Assistant,
     System,
-}
-
-impl Role {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::System => "system",
-        }
-    }
 }
 
 struct ContentBlock {
@@ -231,7 +223,7 @@ fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> 
         // Results must come before any text of the user (the sort is stable).
         group.sort_by_key(|block| block.role == Role::User && !block.is("tool_result"));
         let content: Vec<Value> = group.iter_mut().map(|block| block.block.take()).collect();
-        grouped.push(json!({"role": group[0].role.as_str(), "content": content}));
+        grouped.push(json!({"role": group[0].role, "content": content}));
     }
     grouped
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::body::OPAQUE_KIND;
 use crate::call_ids;
-use crate::wire::decoder::{Decoder, Flow, ReplyState, check_size, parse, token_count};
+use crate::wire::decoder::{Decoded, Decoder, Events, Flow, ReplyState, check_size, parse, token_count};
 use crate::wire::sse::SseEvent;
 use base::model::call::ToolCall;
 use base::model::item::{Item, Reasoning};
@@ -39,7 +39,7 @@ impl AnthropicDecoder {
         Self { state, ..Self::default() }
     }
 
-    fn delta(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn delta(&mut self, event: &Value, out: &mut Events) -> Decoded {
         let delta = &event["delta"];
         let index = event["index"].as_u64().unwrap_or(0);
         let (field, kind) = match delta["type"].as_str().unwrap_or_default() {
@@ -70,7 +70,7 @@ impl AnthropicDecoder {
         Ok(())
     }
 
-    fn start(&mut self, index: u64, block: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn start(&mut self, index: u64, block: &Value, out: &mut Events) -> Decoded {
         // Without a type, its deltas tell what it is.
         if !block["type"].is_string() {
             return Ok(());
@@ -174,7 +174,7 @@ pub fn read_usage(usage: &Value) -> Option<Usage> {
 }
 
 impl Decoder for AnthropicDecoder {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow {
+    fn event(&mut self, event: &SseEvent, out: &mut Events) -> Flow {
         let data = event.data.trim();
         if data.is_empty() || data == "[DONE]" {
             return Ok(ControlFlow::Continue(()));
@@ -208,13 +208,13 @@ impl Decoder for AnthropicDecoder {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn whole(&mut self, reply: &Value, out: &mut Events) -> Decoded {
         let reply = reply.get(0).unwrap_or(reply);
         if !reply["error"].is_null() {
             return Err(self.state.error(&reply["error"]));
         }
         let Some(blocks) = reply["content"].as_array() else {
-            return Err(ProviderError::Protocol { message: "the JSON is not a message".to_owned() });
+            return Err(ProviderError::Protocol("the JSON is not a message".to_owned()));
         };
         for (index, block) in (0..).zip(blocks) {
             self.start(index, block, out)?;
@@ -223,7 +223,7 @@ impl Decoder for AnthropicDecoder {
         Ok(())
     }
 
-    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+    fn close(&mut self, out: &mut Events) {
         for open in std::mem::take(&mut self.open).into_values() {
             out.extend(self.stop(open).map(StreamEvent::Item));
         }

@@ -67,7 +67,7 @@ fn url(base: &str) -> Result<String, ProviderError> {
             "{host} requires requests signed by its cloud, which mycode can't do; use a gateway such as LiteLLM, or Bedrock's \
              https://bedrock-mantle.REGION.api.aws/anthropic with an API key"
         );
-        return Err(ProviderError::Setup { message });
+        return Err(ProviderError::Setup(message));
     }
     Ok(match base {
         _ if base.ends_with("/v1/messages") => base.to_owned(),

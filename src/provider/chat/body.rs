@@ -10,29 +10,20 @@ use base::model::call::ToolCall;
 use base::model::item::Reasoning;
 use base::model::request::{Message, Request, reminder};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flavor {
-    /// OpenAI's own service: requires `max_completion_tokens`, and refuses unknown fields.
-    pub strict: bool,
+/// With the demands from the model table. `strict`: OpenAI's own service, which requires `max_completion_tokens`, and refuses
+/// unknown fields.
+pub fn body(request: &Request, strict: bool) -> String {
+    body_for(request, strict, Demands::at(strict, &request.params.model))
 }
 
-/// With the demands from the model table.
-pub fn body(request: &Request, flavor: Flavor) -> String {
-    body_for(request, flavor, demands_of(request, flavor))
-}
-
-fn demands_of(request: &Request, flavor: Flavor) -> Demands {
-    if flavor.strict { Demands::none() } else { Demands::of(&request.params.model) }
-}
-
-pub fn body_for(request: &Request, flavor: Flavor, demands: Demands) -> String {
+pub fn body_for(request: &Request, strict: bool, demands: Demands) -> String {
     let params = &request.params;
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(params.model));
     body.insert("stream".to_owned(), json!(true));
     body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     if let Some(limit) = params.max_output_tokens {
-        let name = if flavor.strict { "max_completion_tokens" } else { "max_tokens" };
+        let name = if strict { "max_completion_tokens" } else { "max_tokens" };
         body.insert(name.to_owned(), json!(limit));
     }
     if let Some(temperature) = params.temperature {
@@ -53,8 +44,8 @@ pub fn body_for(request: &Request, flavor: Flavor, demands: Demands) -> String {
     Value::Object(body).to_string()
 }
 
-pub fn messages(request: &Request, flavor: Flavor) -> Vec<Value> {
-    messages_for(request, demands_of(request, flavor))
+pub fn messages(request: &Request) -> Vec<Value> {
+    messages_for(request, Demands::at(false, &request.params.model))
 }
 
 fn messages_for(request: &Request, demands: Demands) -> Vec<Value> {

@@ -6,10 +6,9 @@ use serde_json::{Map, Value};
 
 use super::replay::CALL_EXTRAS;
 use crate::call_ids::{self, CallIds};
-use crate::wire::decoder::check_size;
+use crate::wire::decoder::{Decoded, Events, check_size};
 use base::model::call::ToolCall;
 use base::model::item::Item;
-use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 
 #[derive(Debug, Default)]
@@ -41,7 +40,7 @@ impl CallAssembler {
     }
 
     /// A piece is an entry of `tool_calls`, or a `function_call` in the same form.
-    pub fn push(&mut self, piece: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    pub fn push(&mut self, piece: &Value, out: &mut Events) -> Decoded {
         let index = piece["index"].as_u64();
         let id = piece["id"].as_str().unwrap_or_default();
         let function = &piece["function"];

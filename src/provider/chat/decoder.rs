@@ -8,7 +8,7 @@ use super::calls::CallAssembler;
 use super::inline_thinking::{self, Split, ThinkingSplitter};
 use super::replay::{INLINE, OPAQUE_KIND};
 use super::signed_thinking::SignedThinking;
-use crate::wire::decoder::{Decoder, Flow, ReplyState, check_size, parse, token_count};
+use crate::wire::decoder::{Decoded, Decoder, Events, Flow, ReplyState, check_size, openai_usage, parse};
 use crate::wire::sse::SseEvent;
 use base::model::item::{Item, Reasoning};
 use base::model::provider::ProviderError;
@@ -33,7 +33,7 @@ impl ChatDecoder {
         Self { state, ..Self::default() }
     }
 
-    fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn chunk(&mut self, chunk: &Value, out: &mut Events) -> Decoded {
         if let Some(error) = error_in(chunk) {
             return Err(self.state.error(error));
         }
@@ -62,12 +62,7 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn message(
-        &mut self,
-        message: &Value,
-        whole: bool,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
+    fn message(&mut self, message: &Value, whole: bool, out: &mut Events) -> Decoded {
         let sealed = self.signed.push(message, whole);
         // Some servers send the same thinking under both names, and signed as well.
         let plain = ["reasoning_content", "reasoning"].map(|field| (field, text_of(&message[field])));
@@ -94,14 +89,14 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn think(&mut self, piece: String, out: &mut Vec<StreamEvent>) {
+    fn think(&mut self, piece: String, out: &mut Events) {
         if !piece.is_empty() {
             self.reasoning.push_str(&piece);
             out.push(StreamEvent::ReasoningDelta(piece));
         }
     }
 
-    fn say(&mut self, split: Split, out: &mut Vec<StreamEvent>) {
+    fn say(&mut self, split: Split, out: &mut Events) {
         self.inline |= !split.thinking.is_empty();
         self.think(split.thinking, out);
         if !split.answer.is_empty() {
@@ -143,7 +138,7 @@ impl ChatDecoder {
 }
 
 impl Decoder for ChatDecoder {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow {
+    fn event(&mut self, event: &SseEvent, out: &mut Events) -> Flow {
         match event.data.trim() {
             "" => {}
             "[DONE]" => {
@@ -160,16 +155,16 @@ impl Decoder for ChatDecoder {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn whole(&mut self, reply: &Value, out: &mut Events) -> Decoded {
         // Gemini's compatible endpoint wraps its error in an array.
         let reply = reply.get(0).unwrap_or(reply);
         if reply["choices"][0].is_null() && error_in(reply).is_none() {
-            return Err(ProviderError::Protocol { message: "the JSON is not a chat completion".to_owned() });
+            return Err(ProviderError::Protocol("the JSON is not a chat completion".to_owned()));
         }
         self.chunk(reply, out)
     }
 
-    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+    fn close(&mut self, out: &mut Events) {
         let split = self.splitter.finish();
         self.say(split, out);
         self.take_unopened();
@@ -213,17 +208,5 @@ fn text_of(value: &Value) -> String {
 }
 
 pub fn read_usage(usage: &Value) -> Option<Usage> {
-    let count = |value: &Value| token_count(value).unwrap_or(0);
-    let read = Usage {
-        input: count(&usage["prompt_tokens"]),
-        cached: token_count(&usage["prompt_tokens_details"]["cached_tokens"])
-            .or(token_count(&usage["prompt_cache_hit_tokens"]))
-            .or(token_count(&usage["cached_tokens"]))
-            .unwrap_or(0),
-        cache_write: count(&usage["prompt_tokens_details"]["cache_write_tokens"]),
-        output: count(&usage["completion_tokens"]),
-        reasoning: count(&usage["completion_tokens_details"]["reasoning_tokens"]),
-    };
-    // Some servers send zeros for unknown usage.
-    (read.input > 0 || read.output > 0).then_some(read)
+    openai_usage(usage, "prompt_tokens", "completion_tokens")
 }

@@ -4,6 +4,5 @@ pub mod body;
 pub mod calls;
 pub mod decoder;
 pub mod inline_thinking;
-pub mod provider;
 pub mod replay;
 pub mod signed_thinking;

@@ -44,22 +44,21 @@ pub struct Demands {
 }
 
 impl Demands {
-    pub fn of(model: &str) -> Self {
+    /// `strict`: the server refuses unknown fields.
+    pub fn at(strict: bool, model: &str) -> Self {
+        if strict {
+            return Self { no_reasoning: true, no_extras: true, ..Self::default() };
+        }
         let replay = models::facts(model).and_then(|facts| facts.replay);
         let content = if replay == Some(Replay::Content) { Wanted::WithCalls } else { Wanted::Optional };
         Self { content, signature: replay == Some(Replay::Signature), ..Self::default() }
-    }
-
-    /// For a server that refuses unknown fields.
-    pub fn none() -> Self {
-        Self { no_reasoning: true, no_extras: true, ..Self::default() }
     }
 
     /// Adds what an error says about missing reasoning; `None` if nothing is new.
     pub fn after(self, error: &ProviderError) -> Option<Self> {
         let message = match error {
             ProviderError::BadRequest { message, .. }
-            | ProviderError::ReasoningRejected { message }
+            | ProviderError::ReasoningRejected(message)
             | ProviderError::Server { message, .. } => message.to_lowercase(),
             _ => return None,
         };

@@ -1,16 +1,40 @@
-//! The field rules that a server made necessary, for this session and, where there is a file, for later ones.
+//! What servers taught in a session about single models, such as the field rules that one made necessary, for this session and, where there is a file, for later ones.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::fields::{self, FieldRule};
 use super::known_servers::{KnownServers, ModelKey};
 use crate::text_tools;
-use crate::wire::per_model::PerModel;
 use base::clock;
+use base::config::provider::models;
 use base::config::settings::{ProviderSettings, ToolCalls};
+use base::model::provider::ProviderError;
+use base::model::request::{Message, Request};
 use base::process::task;
+
+#[derive(Debug)]
+pub struct PerModel<T>(Mutex<HashMap<Arc<str>, T>>);
+
+impl<T> Default for PerModel<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> PerModel<T> {
+    pub fn get(&self, model: &str) -> Option<T> {
+        self.0.lock().get(model).cloned()
+    }
+
+    /// Returns what was known before.
+    pub fn set(&self, model: &str, learned: T) -> Option<T> {
+        self.0.lock().insert(model.into(), learned)
+    }
+}
 
 pub type Rules = Vec<&'static FieldRule>;
 
@@ -26,7 +50,7 @@ pub struct Lessons {
 impl Lessons {
     pub fn new(settings: &ProviderSettings, server: String) -> Self {
         let kept = settings.servers.as_deref().map(KnownServers::new);
-        let set = if settings.tool_calls == ToolCalls::Text { vec![&fields::TOOLS] } else { Rules::new() };
+        let set = if settings.tool_calls == ToolCalls::Text { vec![&TOOLS] } else { Rules::new() };
         Self { kept, server, set, models: PerModel::default() }
     }
 
@@ -62,7 +86,7 @@ impl Lessons {
 }
 
 pub fn tools_as_text(rules: &[&FieldRule]) -> bool {
-    rules.contains(&&fields::TOOLS)
+    rules.contains(&&TOOLS)
 }
 
 /// `body` as the rules leave it; `stop` is the dialect's field for words that end a reply.
@@ -71,9 +95,195 @@ pub fn under(rules: &[&FieldRule], body: String, stop: Option<&str>) -> String {
         return body;
     }
     let Ok(mut value) = serde_json::from_str::<Value>(&body) else { return body };
-    rules.iter().filter(|rule| **rule != &fields::TOOLS).for_each(|rule| rule.apply(&mut value));
+    rules.iter().filter(|rule| **rule != &TOOLS).for_each(|rule| rule.apply(&mut value));
     if let (Some(field), true, Value::Object(map)) = (stop, tools_as_text(rules), &mut value) {
         map.shift_insert(0, field.to_owned(), json!([text_tools::STOP]));
     }
     value.to_string()
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct FieldRule {
+    /// From the body's top; `*` is every element of a list, `**` any depth.
+    pub path: &'static str,
+    becomes: Option<&'static str>,
+    /// In lower case, any of them; without one, the path or its last name.
+    said: &'static [&'static str],
+}
+
+const fn without(path: &'static str, said: &'static [&'static str]) -> FieldRule {
+    FieldRule { path, becomes: None, said }
+}
+
+const fn renamed(path: &'static str, other: &'static str) -> FieldRule {
+    FieldRule { path, becomes: Some(other), said: &["max_completion_tokens"] }
+}
+
+/// The most specific first.
+static RULES: [FieldRule; 25] = [
+    renamed("max_tokens", "max_completion_tokens"),
+    renamed("max_completion_tokens", "max_tokens"),
+    without("max_tokens", &[]),
+    without("max_output_tokens", &[]),
+    without("temperature", &["temperature"]),
+    without("reasoning_effort", &["reasoning_effort", "reasoning effort"]),
+    without("stream_options", &[]),
+    without("reasoning.summary", &["reasoning.summary", "reasoning summar"]),
+    without("reasoning.effort", &["reasoning.effort"]),
+    without(
+        "include",
+        &["encrypted_content", "encrypted content is not supported", "'include'", "(include)"],
+    ),
+    without("reasoning", &[]),
+    without("text", &["verbosity"]),
+    without("parallel_tool_calls", &[]),
+    without("prompt_cache_key", &[]),
+    without("thinking.display", &["thinking.display", "adaptive.display"]),
+    without("thinking", &["thinking.type", "adaptive thinking", "'thinking'", "`thinking`", "\"thinking\""]),
+    without("output_config", &["output_config", "effort parameter"]),
+    without("tools.*.strict", &[]),
+    without("tools.**.additionalProperties", &["additionalproperties"]),
+    without("**.cache_control", &["cache_control"]),
+    without("**.detail", &[]),
+    without("messages.*.reasoning_content", &[]),
+    without("messages.*.reasoning_details", &[]),
+    without("messages.*.tool_calls.*.extra_content", &[]),
+    without("messages.*.tool_calls.*.provider_specific_fields", &[]),
+];
+
+/// For servers and models that refuse tools: the request is written out (`text_tools.rs`), so no field is changed.
+pub static TOOLS: FieldRule = FieldRule { path: "tools", becomes: Some("text"), said: &[] };
+
+impl FieldRule {
+    pub fn named(label: &str) -> Option<&'static Self> {
+        RULES.iter().chain([&TOOLS]).find(|rule| rule.label() == label)
+    }
+
+    /// For the user, and in records.
+    pub fn label(&self) -> String {
+        self.becomes.map_or_else(|| self.path.to_owned(), |other| format!("{} (sent as {other})", self.path))
+    }
+
+    /// The rule for what `error` refuses of `body`, a request's text.
+    pub fn for_refusal(error: &ProviderError, body: &str, required: &[&str]) -> Option<&'static Self> {
+        let message = match error {
+            ProviderError::BadRequest { status: 400 | 422, message }
+            | ProviderError::Server { status: 500 | 501, message, .. } => message.to_lowercase(),
+            _ => return None,
+        };
+        if ["missing", "required"].iter().any(|word| message.contains(word)) {
+            return None;
+        }
+        let mut named = RULES.iter().filter(|rule| !required.contains(&rule.path) && rule.is_meant(&message));
+        let mut first = named.next()?;
+        let body: Value = serde_json::from_str(body).ok()?;
+        loop {
+            let mut changed = body.clone();
+            first.apply(&mut changed);
+            if changed != body {
+                return Some(first);
+            }
+            first = named.next()?;
+        }
+    }
+
+    fn is_meant(&self, message: &str) -> bool {
+        match self.said {
+            [] => names(message, self.path.rsplit('.').next().unwrap_or(self.path)),
+            said => said.iter().any(|words| message.contains(words)),
+        }
+    }
+
+    pub fn apply(&self, body: &mut Value) {
+        let way: Vec<&str> = self.path.split('.').collect();
+        change(body, &way, self.becomes);
+    }
+}
+
+/// A plain word must be marked as a name.
+fn names(message: &str, field: &str) -> bool {
+    message.match_indices(field).any(|(at, _)| {
+        let (before, after) = (&message[..at], &message[at + field.len()..]);
+        let within = |next: Option<char>| next.is_some_and(|next| next.is_alphanumeric() || next == '_');
+        let marked = || before.ends_with(['\'', '"', '`', '(', '.']) || before.ends_with(": ");
+        !within(before.chars().last()) && !within(after.chars().next()) && (field.contains('_') || marked())
+    })
+}
+
+fn change(value: &mut Value, way: &[&str], becomes: Option<&str>) {
+    match (way, value) {
+        ([field], Value::Object(map)) => match becomes {
+            None => drop(map.shift_remove(*field)),
+            Some(other) if map.contains_key(*field) => {
+                // In its place, so that the messages stay last.
+                let renamed = |(name, value)| (if name == *field { other.to_owned() } else { name }, value);
+                *map = std::mem::take(map).into_iter().map(renamed).collect();
+            }
+            Some(_) => {}
+        },
+        (["*", rest @ ..], Value::Array(list)) => {
+            list.iter_mut().for_each(|value| change(value, rest, becomes));
+        }
+        (["**", rest @ ..], value) => {
+            change(value, rest, becomes);
+            match value {
+                Value::Array(list) => list.iter_mut().for_each(|value| change(value, way, becomes)),
+                // A call's arguments are the model's.
+                Value::Object(map) => map
+                    .iter_mut()
+                    .filter(|(name, value)| *name != "input" || value.is_array())
+                    .for_each(|(_, value)| change(value, way, becomes)),
+                _ => {}
+            }
+        }
+        ([field, rest @ ..], Value::Object(map)) => {
+            if let Some(value) = map.get_mut(*field) {
+                change(value, rest, becomes);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Sight {
+    blind: PerModel<()>,
+}
+
+impl Sight {
+    pub fn of<'a>(&self, request: &'a Request) -> Cow<'a, Request> {
+        if !has_images(request) || self.sees(&request.params.model) {
+            return Cow::Borrowed(request);
+        }
+        let mut request = request.clone();
+        for message in &mut request.messages {
+            if let Message::Image(image) = message {
+                *message = Message::User(image.placeholder("; this model can't see images").into());
+            }
+        }
+        Cow::Owned(request)
+    }
+
+    fn sees(&self, model: &str) -> bool {
+        self.blind.get(model).is_none() && models::facts(model).is_none_or(|facts| facts.images)
+    }
+
+    /// Whether an error says, for the first time, that images aren't accepted.
+    pub fn learn(&self, request: &Request, error: &ProviderError) -> bool {
+        let message = match error {
+            ProviderError::BadRequest { message, .. }
+            | ProviderError::NotFound { message, .. }
+            | ProviderError::Server { message, .. } => message.to_lowercase(),
+            _ => return false,
+        };
+        // OpenRouter: "No endpoints found that support image input"; llama.cpp mentions the `mmproj` file.
+        let about_images =
+            ["image", "vision", "multimodal", "mmproj"].iter().any(|word| message.contains(word));
+        let model = &request.params.model;
+        about_images && has_images(request) && self.sees(model) && self.blind.set(model, ()).is_none()
+    }
+}
+
+fn has_images(request: &Request) -> bool {
+    request.messages.iter().any(|message| matches!(message, Message::Image(_)))
 }

@@ -1,5 +1,4 @@
 //! What servers taught us, per server and model: their windows, and what they refuse of our requests.
 
-pub mod fields;
 pub mod known_servers;
 pub mod lessons;

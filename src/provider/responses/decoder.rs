@@ -7,15 +7,42 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
-use super::body::OPAQUE_KIND;
+use super::body::{self, OPAQUE_KIND};
 use crate::call_ids;
-use crate::wire::decoder::{Decoder, Flow, ReplyState, check_size, parse, token_count};
+use crate::wire::address::{self, Host};
+use crate::wire::decoder::{Decoded, Decoder, Events, Flow, ReplyState, check_size, openai_usage, parse};
+use crate::wire::exchange::{Dialect, HttpProvider};
+use crate::wire::http::{self, Endpoint};
 use crate::wire::sse::SseEvent;
+use base::config::settings::ProviderSettings;
 use base::model::call::ToolCall;
 use base::model::item::{Item, Reasoning};
 use base::model::provider::ProviderError;
+use base::model::request::Request;
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
+
+/// OpenAI Responses and the servers that imitate it.
+pub type Responses = HttpProvider<ResponsesDialect>;
+
+pub struct ResponsesDialect(Host);
+
+impl Dialect for ResponsesDialect {
+    const NAME: &'static str = "openai";
+
+    fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
+        let (endpoint, host) = http::openai_endpoint(settings, address::RESPONSES)?;
+        Ok((endpoint, Self(host)))
+    }
+
+    fn body(&self, request: &Request) -> String {
+        body::body(request, self.0)
+    }
+
+    fn decoder(state: ReplyState) -> Box<dyn Decoder> {
+        Box::new(ResponsesDecoder::new(state))
+    }
+}
 
 /// An item that is still arriving: its first form, and what the deltas added.
 #[derive(Debug)]
@@ -48,18 +75,13 @@ impl ResponsesDecoder {
         event["output_index"].as_u64().or_else(|| id.and_then(|_| by_id()))
     }
 
-    fn begin(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn begin(&mut self, event: &Value, out: &mut Events) -> Decoded {
         let next = self.open.keys().next_back().map_or(0, |last| last + 1);
         let place = self.place(event).unwrap_or(next);
         self.open_item(place, event["item"].clone(), out)
     }
 
-    fn open_item(
-        &mut self,
-        place: u64,
-        item: Value,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
+    fn open_item(&mut self, place: u64, item: Value, out: &mut Events) -> Decoded {
         self.begun += 1;
         self.add_bytes(item.to_string().len())?;
         // An item that never ended is as complete as it will get.
@@ -76,13 +98,7 @@ impl ResponsesDecoder {
         check_size(self.bytes, self.begun)
     }
 
-    fn delta(
-        &mut self,
-        event: &Value,
-        kind: &str,
-        field: &'static str,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
+    fn delta(&mut self, event: &Value, kind: &str, field: &'static str, out: &mut Events) -> Decoded {
         let piece = event["delta"].as_str().unwrap_or_default();
         if piece.is_empty() {
             return Ok(());
@@ -105,7 +121,7 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    fn done(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn done(&mut self, event: &Value, out: &mut Events) -> Decoded {
         let item = &event["item"];
         let alike = |place: &u64| self.open.get(place).is_some_and(|open| open.item["type"] == item["type"]);
         let place = self.place(event).filter(alike).or_else(|| self.open.keys().copied().find(alike));
@@ -126,14 +142,14 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    fn finish_open(&mut self, open: OpenItem, out: &mut Vec<StreamEvent>) {
+    fn finish_open(&mut self, open: OpenItem, out: &mut Events) {
         let shown = !open.body.is_empty();
         self.finished += 1;
         self.finish(open.into_item(), shown, out);
     }
 
     /// `shown`: its deltas have been seen.
-    fn finish(&mut self, mut item: Value, shown: bool, out: &mut Vec<StreamEvent>) {
+    fn finish(&mut self, mut item: Value, shown: bool, out: &mut Events) {
         match item["type"].as_str().unwrap_or_default() {
             "message" => {
                 let text = texts(&item["content"]).concat();
@@ -184,7 +200,7 @@ impl ResponsesDecoder {
     }
 
     /// Its end, its usage, and its items if they didn't come one by one.
-    fn response(&mut self, response: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn response(&mut self, response: &Value, out: &mut Events) -> Decoded {
         self.usage = read_usage(&response["usage"]).or(self.usage);
         if !response["error"].is_null() {
             return Err(self.state.error(&response["error"]));
@@ -239,7 +255,7 @@ impl OpenItem {
 }
 
 impl Decoder for ResponsesDecoder {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow {
+    fn event(&mut self, event: &SseEvent, out: &mut Events) -> Flow {
         match event.data.trim() {
             "" => return Ok(ControlFlow::Continue(())),
             // Imitators end with this, some without a finish reason.
@@ -291,15 +307,15 @@ impl Decoder for ResponsesDecoder {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn whole(&mut self, reply: &Value, out: &mut Events) -> Decoded {
         let reply = reply.get(0).unwrap_or(reply);
         if !reply["output"].is_array() && reply["error"].is_null() {
-            return Err(ProviderError::Protocol { message: "the JSON is not a response".to_owned() });
+            return Err(ProviderError::Protocol("the JSON is not a response".to_owned()));
         }
         self.response(reply, out)
     }
 
-    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+    fn close(&mut self, out: &mut Events) {
         for open in std::mem::take(&mut self.open).into_values() {
             self.finish_open(open, out);
         }
@@ -344,14 +360,5 @@ fn texts(parts: &Value) -> Vec<&str> {
 }
 
 pub fn read_usage(usage: &Value) -> Option<Usage> {
-    let count = |value: &Value| token_count(value).unwrap_or(0);
-    let read = Usage {
-        input: count(&usage["input_tokens"]),
-        cached: count(&usage["input_tokens_details"]["cached_tokens"]),
-        cache_write: count(&usage["input_tokens_details"]["cache_write_tokens"]),
-        output: count(&usage["output_tokens"]),
-        reasoning: count(&usage["output_tokens_details"]["reasoning_tokens"]),
-    };
-    // Some servers send zeros for unknown usage.
-    (read.input > 0 || read.output > 0).then_some(read)
+    openai_usage(usage, "input_tokens", "output_tokens")
 }

@@ -20,23 +20,27 @@ const MAX_PARTS: usize = 1_000;
 /// More than any model could have read or written.
 const MAX_TOKENS: f64 = 1e9;
 
+pub type Events = Vec<StreamEvent>;
+
+pub type Decoded = Result<(), ProviderError>;
+
 /// `Break` if the reply has ended.
 pub type Flow = Result<ControlFlow<()>, ProviderError>;
 
 /// Turns one reply's events into ours. Created for each try.
 pub trait Decoder: Send {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow;
+    fn event(&mut self, event: &SseEvent, out: &mut Events) -> Flow;
 
     /// A reply that came in one piece although a stream was requested.
-    fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+    fn whole(&mut self, reply: &Value, out: &mut Events) -> Decoded;
 
     /// Ends the reply: what is open is as complete as it will get.
-    fn close(&mut self, out: &mut Vec<StreamEvent>);
+    fn close(&mut self, out: &mut Events);
 
     fn state(&self) -> &ReplyState;
 
     /// The connection ended without a formal end: an error unless the reply is complete.
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn end(&mut self, out: &mut Events) -> Decoded {
         if !self.state().is_settled() {
             return Err(self.state().incomplete());
         }
@@ -92,9 +96,9 @@ impl ReplyState {
 
     fn incomplete(&self) -> ProviderError {
         if self.foreign && !self.understood {
-            ProviderError::Protocol { message: "its events belong to another API".to_owned() }
+            ProviderError::Protocol("its events belong to another API".to_owned())
         } else {
-            ProviderError::Broken { message: "it ended without a finish reason".to_owned() }
+            ProviderError::Broken("it ended without a finish reason".to_owned())
         }
     }
 
@@ -114,14 +118,17 @@ pub fn check_size(bytes: usize, parts: usize) -> Result<(), ProviderError> {
         return Ok(());
     }
     let megabytes = MAX_REPLY_BYTES >> 20;
-    Err(ProviderError::TooLarge {
-        message: format!("the answer is larger than {megabytes} MiB or has more than {MAX_PARTS} parts"),
-    })
+    Err(ProviderError::TooLarge(format!(
+        "the answer is larger than {megabytes} MiB or has more than {MAX_PARTS} parts"
+    )))
 }
 
 pub fn parse(data: &str) -> Result<Value, ProviderError> {
-    serde_json::from_str(data).map_err(|error| ProviderError::Protocol {
-        message: format!("an event is not valid JSON ({error}): {}", text::one_line(data, 100)),
+    serde_json::from_str(data).map_err(|error| {
+        ProviderError::Protocol(format!(
+            "an event is not valid JSON ({error}): {}",
+            text::one_line(data, 100)
+        ))
     })
 }
 
@@ -133,6 +140,21 @@ pub fn token_count(value: &Value) -> Option<u64> {
         _ => return None,
     };
     (0.0..=MAX_TOKENS).contains(&number).then_some(number as u64)
+}
+
+/// In OpenAI's two dialects, which name the counts differently. `None` without counts: some servers send zeros for unknown usage.
+pub fn openai_usage(usage: &Value, input: &str, output: &str) -> Option<Usage> {
+    let count = |value: &Value| token_count(value).unwrap_or(0);
+    let of_input = &usage[format!("{input}_details").as_str()];
+    let cached = [&of_input["cached_tokens"], &usage["prompt_cache_hit_tokens"], &usage["cached_tokens"]];
+    let read = Usage {
+        input: count(&usage[input]),
+        cached: cached.into_iter().find_map(token_count).unwrap_or(0),
+        cache_write: count(&of_input["cache_write_tokens"]),
+        output: count(&usage[output]),
+        reasoning: count(&usage[format!("{output}_details").as_str()]["reasoning_tokens"]),
+    };
+    (read.input > 0 || read.output > 0).then_some(read)
 }
 
 /// `0.7` and not the `0.699999988079071` of a plain widening.

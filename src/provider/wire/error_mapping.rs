@@ -86,13 +86,13 @@ fn classify(
     let reasoning_rejected =
         || words("reasoning rejected").any(|row| row.split(" + ").all(|word| reply.mentions(word)));
     match status {
-        413 => ProviderError::ContextFull { message },
+        413 => ProviderError::ContextFull(message),
         // Some llama.cpp and Ollama versions report a full window as a server error.
         400 | 422 | 500 if mentions("context full") || (status != 500 && full) => {
-            ProviderError::ContextFull { message }
+            ProviderError::ContextFull(message)
         }
-        400 | 404 | 422 | 500 | 501 if mentions("tools refused") => ProviderError::ToolsRefused { message },
-        400 | 404 | 422 | 500 if reasoning_rejected() => ProviderError::ReasoningRejected { message },
+        400 | 404 | 422 | 500 | 501 if mentions("tools refused") => ProviderError::ToolsRefused(message),
+        400 | 404 | 422 | 500 if reasoning_rejected() => ProviderError::ReasoningRejected(message),
         400 | 404 | 405 | 422 | 501 if is_wrong_endpoint(status, reply, url) => {
             ProviderError::WrongEndpoint { url: url.to_owned(), message }
         }

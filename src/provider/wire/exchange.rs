@@ -8,14 +8,14 @@ use async_stream::{stream, try_stream};
 use futures_util::StreamExt;
 use tokio::time::timeout;
 
-use super::decoder::{Decoder, ReplyState};
+use super::decoder::{Decoded, Decoder, Events, ReplyState};
 use super::http::{self, Body, Endpoint};
 use super::retry::{RetryPolicy, with_retries};
-use super::sight::Sight;
 use super::sse::{FrameEnd, Framing};
 use super::timeouts::{Timeouts, Waited};
 use crate::call_ids::CallIds;
-use crate::learned::fields::{self, FieldRule};
+use crate::learned::lessons::FieldRule;
+use crate::learned::lessons::Sight;
 use crate::learned::lessons::{self, Lessons};
 use crate::text_tools;
 use base::config::settings::ProviderSettings;
@@ -95,6 +95,11 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                 };
                 lessons::under(rules, body, D::STOP)
             };
+            // The user should know what the model isn't shown.
+            let again = |error: &ProviderError, then: &str| {
+                let reason = format!("{}{then}", text::one_line(&error.to_string(), 200));
+                StreamEvent::Restarted { attempt: 2, of: 2, wait: Duration::ZERO, reason }
+            };
             let mut reply = start(body(&rules));
             let (mut forms, mut kept) = (0, false);
             while let Some(event) = reply.next().await {
@@ -103,16 +108,13 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                         forms += 1;
                         reply = start(body(&rules));
                     }
-                    // The user should know what the model isn't shown.
                     Err(error) if sight.learn(&request, &error) => {
-                        let reason = text::one_line(&error.to_string(), 200);
-                        yield Ok(StreamEvent::Restarted { attempt: 2, of: 2, wait: Duration::ZERO, reason });
+                        yield Ok(again(&error, ""));
                         reply = start(body(&rules));
                     }
-                    Err(error @ ProviderError::ToolsRefused { .. }) if !lessons::tools_as_text(&rules) => {
-                        rules.push(&fields::TOOLS);
-                        let reason = format!("{}; describing the tools in the prompt instead", text::one_line(&error.to_string(), 200));
-                        yield Ok(StreamEvent::Restarted { attempt: 2, of: 2, wait: Duration::ZERO, reason });
+                    Err(error @ ProviderError::ToolsRefused(_)) if !lessons::tools_as_text(&rules) => {
+                        rules.push(&lessons::TOOLS);
+                        yield Ok(again(&error, "; describing the tools in the prompt instead"));
                         reply = start(body(&rules));
                     }
                     Err(error) if forms < MAX_FORMS => {
@@ -209,7 +211,7 @@ fn attempt(
     })
 }
 
-fn finish(end: FrameEnd, decoder: &mut dyn Decoder, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+fn finish(end: FrameEnd, decoder: &mut dyn Decoder, out: &mut Events) -> Decoded {
     match end {
         FrameEnd::Whole(reply) => {
             decoder.whole(&reply, out)?;
@@ -220,10 +222,9 @@ fn finish(end: FrameEnd, decoder: &mut dyn Decoder, out: &mut Vec<StreamEvent>) 
             for event in &last {
                 // Without its blank line an event may be incomplete: the reply broke off, it isn't nonsense.
                 match decoder.event(event, out) {
-                    Err(ProviderError::Protocol { .. }) if decoder.state().is_settled() => {}
-                    Err(ProviderError::Protocol { .. }) => {
-                        let message = "it ended in the middle of an event".to_owned();
-                        return Err(ProviderError::Broken { message });
+                    Err(ProviderError::Protocol(_)) if decoder.state().is_settled() => {}
+                    Err(ProviderError::Protocol(_)) => {
+                        return Err(ProviderError::Broken("it ended in the middle of an event".to_owned()));
                     }
                     flow => {
                         if flow?.is_break() {

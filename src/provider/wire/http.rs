@@ -63,9 +63,7 @@ impl Endpoint {
         map.insert("accept-encoding", HeaderValue::from_static("identity"));
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value));
         for (name, value) in headers.chain(own.iter().cloned()) {
-            let bad = || ProviderError::Setup {
-                message: format!("the header '{name}' has an invalid name or value"),
-            };
+            let bad = || ProviderError::Setup(format!("the header '{name}' has an invalid name or value"));
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
             let mut value = HeaderValue::from_str(&value).map_err(|_| bad())?;
             value.set_sensitive(true);
@@ -100,8 +98,8 @@ impl Endpoint {
             let token = key_command::token(command, refused.as_ref()).await?;
             let mut headers = self.headers.clone();
             let (name, value) = header(&token);
-            let value = HeaderValue::from_str(&value).map_err(|_| ProviderError::Setup {
-                message: format!("api_key_command `{command}` printed what can't be in a header"),
+            let value = HeaderValue::from_str(&value).map_err(|_| {
+                ProviderError::Setup(format!("api_key_command `{command}` printed what can't be in a header"))
             })?;
             headers.insert(name, value);
             match self.post_with(body, &headers).await {
@@ -149,18 +147,18 @@ impl Endpoint {
         } else if error.is_connect() {
             ProviderError::Connect { url, message }
         } else if causes(error).any(|cause| cause.downcast_ref().is_some_and(hyper::Error::is_parse)) {
-            ProviderError::Protocol { message: format!("malformed HTTP: {message}") }
+            ProviderError::Protocol(format!("malformed HTTP: {message}"))
         } else if error.is_builder() {
-            ProviderError::Setup { message }
+            ProviderError::Setup(message)
         } else {
-            ProviderError::Broken { message }
+            ProviderError::Broken(message)
         }
     }
 
     pub fn body_error(&self, error: &BodyError) -> ProviderError {
         match error {
             BodyError::Transport(error) => self.transport_error(error),
-            other => ProviderError::Protocol { message: other.to_string() },
+            other => ProviderError::Protocol(other.to_string()),
         }
     }
 
@@ -175,8 +173,10 @@ impl Endpoint {
 
 pub fn parse(text: &str) -> Result<Url, ProviderError> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    url.ok_or_else(|| ProviderError::Setup {
-        message: format!("'{text}' is not a valid address; use https://host/v1 or http://localhost:8080/v1"),
+    url.ok_or_else(|| {
+        ProviderError::Setup(format!(
+            "'{text}' is not a valid address; use https://host/v1 or http://localhost:8080/v1"
+        ))
     })
 }
 
@@ -192,7 +192,7 @@ pub fn usable_key<'a>(
         name.eq_ignore_ascii_case("authorization") || name.eq_ignore_ascii_case("x-api-key")
     });
     if wanted && key.is_none() && settings.api_key_command.is_none() && !other {
-        return Err(ProviderError::Setup { message: format!("{host} needs an API key; set {variable}") });
+        return Err(ProviderError::Setup(format!("{host} needs an API key; set {variable}")));
     }
     Ok(key)
 }
@@ -220,7 +220,7 @@ pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
     let configured = || if is_loopback(url) { client_builder().no_proxy() } else { client_builder() };
     if url.scheme() == "http" && (is_loopback(url) || !proxy_is_secure()) {
         let plain = configured().tls_certs_only([]).build();
-        return plain.map_err(|error| ProviderError::Setup { message: root_cause(&error) });
+        return plain.map_err(|error| ProviderError::Setup(root_cause(&error)));
     }
     secure_client(configured)
 }
@@ -233,7 +233,7 @@ pub fn secure_client(configured: impl Fn() -> ClientBuilder) -> Result<Client, P
     if let Some((name, path)) = own().find(|(_, path)| !path.exists()) {
         let message =
             format!("{name} names {}, which does not exist; correct or unset the variable", path.display());
-        return Err(ProviderError::Setup { message });
+        return Err(ProviderError::Setup(message));
     }
     // As Node does, without those that can't be read.
     let extra = setting("NODE_EXTRA_CA_CERTS").and_then(|path| file::read(&path, MAX_CERTIFICATE_BYTES).ok());
@@ -242,9 +242,7 @@ pub fn secure_client(configured: impl Fn() -> ClientBuilder) -> Result<Client, P
         |more: Vec<Certificate>| configured().tls_certs_merge(extra.iter().cloned().chain(more)).build();
     build(Vec::new())
         .or_else(|error| if own().next().is_some() { Err(error) } else { build(bundled_certificates()) })
-        .map_err(|error| ProviderError::Setup {
-            message: format!("https can't be used: {}", root_cause(&error)),
-        })
+        .map_err(|error| ProviderError::Setup(format!("https can't be used: {}", root_cause(&error))))
 }
 
 fn bundled_certificates() -> Vec<Certificate> {

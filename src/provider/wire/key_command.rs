@@ -44,7 +44,7 @@ pub async fn token(command: &str, refused: Option<&Secret>) -> Result<Secret, Pr
     let late = || Err(format!("did not end within {} s", PATIENCE.as_secs()));
     let token = ran.unwrap_or_else(|_| late()).map_err(|why| {
         let shown = text::one_line(command, 100);
-        ProviderError::Setup { message: format!("api_key_command `{shown}` {why}") }
+        ProviderError::Setup(format!("api_key_command `{shown}` {why}"))
     })?;
     secret::add_token(token.expose());
     TOKENS.write().insert(command.to_owned(), token.clone());

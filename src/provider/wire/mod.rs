@@ -6,8 +6,6 @@ pub mod error_mapping;
 pub mod exchange;
 pub mod http;
 pub mod key_command;
-pub mod per_model;
 pub mod retry;
-pub mod sight;
 pub mod sse;
 pub mod timeouts;

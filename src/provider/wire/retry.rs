@@ -129,7 +129,7 @@ pub fn with_retries(policy: RetryPolicy, start: impl Fn() -> ReplyStream + Send 
                         }
                     }
                     Some(Err(error)) => break error,
-                    None => break ProviderError::Broken { message: "it ended too early".to_owned() },
+                    None => break ProviderError::Broken("it ended too early".to_owned()),
                 }
             };
             drop(answer);

@@ -49,9 +49,10 @@ impl SseParser {
             let end = bytes.iter().position(|&byte| byte == b'\n' || byte == b'\r');
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
             if self.line.len() + self.data.len() + part.len() > MAX_EVENT_BYTES {
-                return Err(ProviderError::Protocol {
-                    message: format!("one event is larger than {} MiB", MAX_EVENT_BYTES >> 20),
-                });
+                return Err(ProviderError::Protocol(format!(
+                    "one event is larger than {} MiB",
+                    MAX_EVENT_BYTES >> 20
+                )));
             }
             self.line.extend_from_slice(part);
             if end.is_some() {
@@ -151,7 +152,7 @@ impl Framing {
                 Some(b'{' | b'[') => *self = Self::Whole(Vec::new()),
                 Some(b'<') => {
                     let page = error_mapping::html_summary(&String::from_utf8_lossy(chunk));
-                    return Err(ProviderError::Protocol { message: format!("it sent {page}") });
+                    return Err(ProviderError::Protocol(format!("it sent {page}")));
                 }
                 Some(_) => {
                     *self = Self::Events { parser: SseParser::default(), beginning: Vec::new(), size: 0 }
@@ -162,16 +163,14 @@ impl Framing {
             Self::Events { parser, beginning, size } => {
                 *size += chunk.len();
                 if *size > STREAM_BYTES {
-                    let message = format!("the stream is larger than {} MiB", STREAM_BYTES >> 20);
-                    return Err(ProviderError::TooLarge { message });
+                    return Err(too_large("stream", STREAM_BYTES));
                 }
                 let room = QUOTED_BYTES.saturating_sub(beginning.len());
                 beginning.extend_from_slice(&chunk[..chunk.len().min(room)]);
                 parser.push(chunk, events)
             }
             Self::Whole(bytes) if bytes.len() + chunk.len() > WHOLE_ANSWER_BYTES => {
-                let message = format!("the answer is larger than {} MiB", WHOLE_ANSWER_BYTES >> 20);
-                Err(ProviderError::TooLarge { message })
+                Err(too_large("answer", WHOLE_ANSWER_BYTES))
             }
             Self::Whole(bytes) => {
                 bytes.extend_from_slice(chunk);
@@ -184,19 +183,23 @@ impl Framing {
     /// `any`: there was an event.
     pub fn end(self, any: bool) -> Result<FrameEnd, ProviderError> {
         match self {
-            Self::Unknown => Err(ProviderError::Broken { message: "it is empty".to_owned() }),
+            Self::Unknown => Err(ProviderError::Broken("it is empty".to_owned())),
             Self::Whole(bytes) => whole(&bytes).map(FrameEnd::Whole),
             Self::Events { parser, beginning, .. } => {
                 let mut events = Vec::new();
                 parser.finish(&mut events);
                 if !any && events.is_empty() && !begins_like_events(&beginning) {
                     let quote = text::one_line(&String::from_utf8_lossy(&beginning), 120);
-                    return Err(ProviderError::Broken { message: format!("expected events, got: {quote}") });
+                    return Err(ProviderError::Broken(format!("expected events, got: {quote}")));
                 }
                 Ok(FrameEnd::Events(events))
             }
         }
     }
+}
+
+fn too_large(what: &str, limit: usize) -> ProviderError {
+    ProviderError::TooLarge(format!("the {what} is larger than {} MiB", limit >> 20))
 }
 
 fn begins_like_events(beginning: &[u8]) -> bool {
@@ -207,10 +210,10 @@ fn begins_like_events(beginning: &[u8]) -> bool {
 fn whole(bytes: &[u8]) -> Result<Value, ProviderError> {
     serde_json::from_slice(bytes).map_err(|error| {
         if error.is_eof() {
-            return ProviderError::Broken { message: "it was cut off".to_owned() };
+            return ProviderError::Broken("it was cut off".to_owned());
         }
         let start = text::one_line(&String::from_utf8_lossy(&bytes[..bytes.len().min(QUOTED_BYTES)]), 100);
-        ProviderError::Protocol { message: format!("it is not valid JSON ({error}): {start}") }
+        ProviderError::Protocol(format!("it is not valid JSON ({error}): {start}"))
     })
 }
 
@@ -256,6 +259,6 @@ mod tests {
         let mut events = Vec::new();
         let portion = vec![b'x'; MAX_EVENT_BYTES / 2 + 1];
         assert!(parser.push(&portion, &mut events).is_ok());
-        assert!(matches!(parser.push(&portion, &mut events), Err(ProviderError::Protocol { .. })));
+        assert!(matches!(parser.push(&portion, &mut events), Err(ProviderError::Protocol(_))));
     }
 }

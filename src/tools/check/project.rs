@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use base::file;
-use base::programs;
+use base::process::programs;
 
 const MAX_BYTES: u64 = 1 << 20;
 

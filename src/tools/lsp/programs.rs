@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use base::config::files::load::Loaded;
 use base::config::language_servers::{self, LanguageServer};
-use base::programs::is_executable;
+use base::process::programs::is_executable;
 use base::search::walk::{self, Walk};
 use base::text::plural;
 use guard::sandbox::probe;

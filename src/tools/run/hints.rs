@@ -3,8 +3,8 @@
 
 use crate::cx::ToolCx;
 use base::pattern::Pattern;
+use base::process::programs;
 use base::process::run::Exit;
-use base::programs;
 use guard::sandbox::spec::Confinement;
 
 /// By signal 15.

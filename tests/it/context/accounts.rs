@@ -17,7 +17,7 @@ use context::parts::{FixedPart, FixedParts, Schemas};
 use context::session::record::FormName;
 use context::tokens::calibration::Calibration;
 use proptest::prelude::*;
-use provider::chat::body::{self, Flavor};
+use provider::chat::body;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -153,7 +153,7 @@ proptest! {
         prop_assert_eq!(rows, 2 + usize::from(rules), "a row for each message, and one for each fixed part");
         // Thinking without a server's own mark is not sent back in this dialect, and not counted by servers.
         if !things.iter().any(|(thing, _)| matches!(thing, Thing::Think(_))) {
-            let wire: Value = serde_json::from_str(&body::body(&built.request, Flavor { strict: true })).unwrap();
+            let wire: Value = serde_json::from_str(&body::body(&built.request, true)).unwrap();
             let real = tokens::of_request(&wire) as f64;
             let off = (built.ledger.total() as f64 / real - 1.0).abs() * 100.0;
             let band = Calibration::default().error_percent(built.ledger.total());

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::support::answer::answer;
+use crate::builds;
+use crate::support::answer::{Reply, answer};
+use crate::support::editor::{Editor, chosen};
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr};
 
@@ -90,11 +92,104 @@ fn programs_and_servers() {
         assert!(seen.contains("the user denied it"), "{command}: {seen}");
     }
     assert!(!run(&place(), "full", "Bash(git push *)", "git -C . status").contains("forbade"));
-    // In a rule a slip isn't guessed, as it is in a call.
-    for name in ["Frobnicate", "Bsh", "Edti(src/**)"] {
-        let out = place().exec("http://127.0.0.1:9", &["--deny", name, "go"]);
-        assert_eq!(out.status.code(), Some(2), "{name}: {}", stderr(&out));
-        assert!(stderr(&out).contains("--deny"), "{name}: {}", stderr(&out));
+}
+
+/// In a rule a slip isn't guessed, as it is in a call: the run doesn't begin, and the nearest name is told.
+#[test]
+fn a_rule_about_no_tool_is_an_error() {
+    let place = place();
+    for (name, meant) in [("Frobnicate", None), ("Bsh", Some("'Bash'")), ("Edti(src/**)", Some("'Edit'"))] {
+        for flag in ["--allow", "--ask", "--deny"] {
+            for begin in [&["exec", "go"][..], &["build", "go"], &["maintain", "go"], &["acp"]] {
+                let server = ["--base-url", "http://127.0.0.1:9", "--model", "m", flag, name];
+                let out = place.command(&[begin, &server].concat()).output().unwrap();
+                let said = stderr(&out);
+                assert_eq!(out.status.code(), Some(2), "{begin:?} {flag} {name}: {said}");
+                assert!(said.contains(&format!("{flag} {name}: there is no such tool")), "{begin:?}: {said}");
+                assert_eq!(meant.is_some(), said.contains("did you mean"), "{begin:?} {flag} {name}: {said}");
+                assert!(meant.is_none_or(|meant| said.contains(meant)), "{begin:?} {flag} {name}: {said}");
+            }
+        }
+    }
+}
+
+const DENY: [&str; 6] =
+    ["--deny", "Edit(migrations/**)", "--deny", "Read(conf/**)", "--deny", "Bash(git push *)"];
+
+/// Calls that the rules forbid, one way or another.
+fn forbidden() -> Vec<Reply> {
+    let calls = [
+        ("Write", json!({"path": "migrations/1.sql", "content": "x"})),
+        ("Edit", json!({"path": "migrations/1.sql", "old_string": "create", "new_string": "x"})),
+        ("Read", json!({"path": "conf/app.ini"})),
+        ("Grep", json!({"pattern": "mauve", "path": "conf"})),
+        ("Bash", json!({"command": "echo x > migrations/1.sql"})),
+        ("Bash", json!({"command": "python3 -c \"open('mig'+'rations/1.sql','w').write('x')\""})),
+        ("Bash", json!({"command": "cat conf/app.ini"})),
+        ("Bash", json!({"command": "python3 -c \"print(open('con'+'f/app.ini').read())\""})),
+        ("Bash", json!({"command": "git -C . push"})),
+    ];
+    calls.into_iter().map(|(tool, args)| answer().call(tool, args).into()).collect()
+}
+
+/// Nothing forbidden happened, and all was tried.
+fn held(place: &Workplace, server: &FakeServer, requests: usize) {
+    let seen = server.requests();
+    assert_eq!(seen.len(), requests, "{}", seen.last().unwrap().raw);
+    assert_eq!(place.text("migrations/1.sql"), "create\n");
+    for request in seen {
+        assert!(!request.raw.contains("mauve-and-teal"), "{}", request.raw);
+        assert!(!request.raw.contains("does not appear to be a git repository"), "{}", request.raw);
+    }
+}
+
+#[test]
+fn a_build_is_held_as_exec_is() {
+    let place = place();
+    let plan = "Simple.\n\n- [ ] 1. change the table (files: migrations/1.sql) (after: none)";
+    let mut replies = forbidden();
+    let tries = replies.len();
+    replies.splice(..0, [answer().text(builds::SPEC).into(), answer().text(plan).into()]);
+    replies.push(answer().text("Could not.").into());
+    replies.push(builds::passes("Nothing to see.").into());
+    let server = FakeServer::start(replies);
+    let out = builds::run(&place, &server, &[&["--permission", "auto"], &DENY[..], &["change it"]].concat());
+    held(&place, &server, tries + 4);
+    assert!(stderr(&out).contains("denied"), "{}", stderr(&out));
+}
+
+#[test]
+fn maintenance_is_held_as_exec_is() {
+    for phase in ["explore", "do"] {
+        let place = place();
+        let mut replies = forbidden();
+        replies.push(answer().text("Could not.").into());
+        let (tries, server) = (replies.len(), FakeServer::start(replies));
+        let url = server.base_url();
+        let begin =
+            ["maintain", "--base-url", &url, "--model", "m", "--permission", "auto", "--phase", phase];
+        let out = place.command(&[&begin[..], &DENY, &["tables"]].concat()).output().unwrap();
+        held(&place, &server, tries);
+        assert_eq!(out.status.code(), Some(8), "{phase}: {}", stderr(&out));
+    }
+}
+
+/// Not even an editor's yes allows it.
+#[test]
+fn an_editors_session_is_held_as_exec_is() {
+    for level in ["ask", "auto"] {
+        let place = place();
+        let mut replies = forbidden();
+        replies.push(answer().text("Could not.").into());
+        let (tries, server) = (replies.len(), FakeServer::start(replies));
+        let url = server.base_url();
+        let begin = ["--base-url", &url, "--model", "m", "--permission", level];
+        let mut editor = Editor::start(&place, &[&begin[..], &DENY].concat());
+        editor.ask("initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}));
+        editor.answers.insert("session/request_permission", chosen("once"));
+        let session = editor.session(&place);
+        assert_eq!(editor.prompt(&session, "change it"), "end_turn");
+        held(&place, &server, tries);
     }
 }
 

@@ -10,8 +10,8 @@ use base::model::provider::Provider;
 use base::model::request::{Message, Request};
 use base::model::stream::StreamEvent;
 use futures_util::StreamExt;
-use provider::chat::body::{self, Flavor};
-use provider::chat::provider::Chat;
+use provider::chat::body;
+use provider::openai::Chat;
 use serde_json::{Value, json};
 
 use super::faults::outcome;
@@ -60,7 +60,7 @@ fn next_request(reply: Vec<StreamEvent>) -> Request {
 
 /// The assistant's message as it goes back.
 fn sent_back(request: &Request) -> Value {
-    let body: Value = serde_json::from_str(&body::body(request, Flavor { strict: false })).unwrap();
+    let body: Value = serde_json::from_str(&body::body(request, false)).unwrap();
     body["messages"][1].clone()
 }
 
@@ -268,7 +268,7 @@ fn reasoning_of(body: &Value) -> Vec<String> {
 #[test]
 fn what_the_table_says_is_sent_from_the_start() {
     let sent = |model: &str, strict: bool| {
-        let body = body::body(&mixed_history(model), Flavor { strict });
+        let body = body::body(&mixed_history(model), strict);
         reasoning_of(&serde_json::from_str(&body).unwrap())
     };
     let skip = "\"skip_thought_signature_validator\"";

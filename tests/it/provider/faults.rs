@@ -6,7 +6,7 @@ use base::config::settings::ProviderKind;
 use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 use futures_util::StreamExt;
-use provider::chat::provider::Chat;
+use provider::openai::Chat;
 use provider::wire::decoder::MAX_REPLY_BYTES;
 use provider::wire::retry::RetryPolicy;
 
@@ -188,7 +188,7 @@ async fn no_connection() {
     let error = Chat::with_retry(&settings, once.clone()).err().unwrap().to_string();
     assert!(error.contains("OPENAI_API_KEY"), "{error}");
     settings.base_url = "localhost/v1".to_owned();
-    assert!(matches!(Chat::with_retry(&settings, once), Err(ProviderError::Setup { .. })));
+    assert!(matches!(Chat::with_retry(&settings, once), Err(ProviderError::Setup(_))));
 }
 
 #[tokio::test]

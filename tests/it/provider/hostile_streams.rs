@@ -11,7 +11,7 @@ use base::protocol::event::{EndReason, Event, TurnEnd};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::StreamExt;
-use provider::chat::provider::Chat;
+use provider::openai::Chat;
 use provider::wire::retry::RetryPolicy;
 use serde_json::json;
 

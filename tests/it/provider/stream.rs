@@ -14,12 +14,12 @@ use futures_util::StreamExt;
 use proptest::prelude::*;
 use provider::anthropic::decoder::AnthropicDecoder;
 use provider::anthropic::provider::Anthropic;
-use provider::chat::body::{self, Flavor};
+use provider::chat::body;
 use provider::chat::decoder::ChatDecoder;
-use provider::chat::provider::Chat;
+use provider::openai::Chat;
 use provider::registry;
+use provider::responses::decoder::Responses;
 use provider::responses::decoder::ResponsesDecoder;
-use provider::responses::provider::Responses;
 use provider::scripted::Scripted;
 use provider::window::probe;
 use provider::wire::decoder::{Decoder, ReplyState};
@@ -232,7 +232,7 @@ async fn opaque_parts_are_returned() {
             _ => {}
         }
     }
-    let body = body::body(&request, Flavor { strict: false });
+    let body = body::body(&request, false);
     let body: serde_json::Value = serde_json::from_str(&body).unwrap();
     insta::assert_snapshot!(body["messages"][1], @r#"{"role":"assistant","content":null,"reasoning_details":[{"type":"reasoning.encrypted","data":"e"}],"tool_calls":[{"id":"a","type":"function","function":{"name":"LS","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]}"#);
 }

@@ -6,14 +6,14 @@ use base::model::call::{ToolCall, ToolSpec};
 use base::model::item::Reasoning;
 use base::model::request::{Block, Message, Params, Request};
 use provider::anthropic;
-use provider::chat::body::{self, Flavor};
+use provider::chat::body;
 use serde_json::{Value, json};
 
 use crate::support::answer::Dialect;
 use crate::support::check::check;
 
-const LENIENT: Flavor = Flavor { strict: false };
-const STRICT: Flavor = Flavor { strict: true };
+const LENIENT: bool = false;
+const STRICT: bool = true;
 
 pub fn call(id: &str, name: &str, args: &str) -> Message {
     Message::Call(Arc::new(ToolCall { id: id.into(), name: name.into(), args: args.into() }))

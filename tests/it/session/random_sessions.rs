@@ -163,10 +163,10 @@ impl Planned {
             return Err(ProviderError::BadRequest { status: 400, message: "not today".to_owned() });
         }
         if self.limit.lock().unwrap().is_some_and(|limit| tokens::estimated(request) > limit) {
-            return Err(ProviderError::ContextFull { message: "too long".to_owned() });
+            return Err(ProviderError::ContextFull("too long".to_owned()));
         }
         if let Some(message) = self.refuses(request).filter(|_| self.binds) {
-            return Err(ProviderError::ReasoningRejected { message });
+            return Err(ProviderError::ReasoningRejected(message));
         }
         let think = self.think(request);
         let Some(step) = self.steps.lock().unwrap().pop_front() else {

@@ -182,6 +182,29 @@ fn modes_links_and_empty_folders_come_back_over_several_turns() {
 }
 
 #[test]
+fn what_a_command_removed_comes_back_with_its_mode() {
+    for under_git in [false, true] {
+        let mut place = Workplace::new();
+        place
+            .file("run.sh", "#!/bin/sh\n")
+            .file("private", "1\n")
+            .file("fixed", "2\n")
+            .file("d/e/inner", "3\n");
+        if under_git {
+            place = place.repository();
+        }
+        let set_up = "chmod 755 run.sh; chmod 600 private; chmod 444 fixed; chmod 640 d/e/inner; chmod 700 d; chmod 750 d/e";
+        let set = Command::new("sh").args(["-c", set_up]).current_dir(place.project()).status().unwrap();
+        assert!(set.success());
+        let before = picture(&place.project());
+        turn(&place, false, "t1", &[bash("rm -f run.sh private fixed; rm -r d")]);
+        assert!(picture(&place.project()).is_empty());
+        rewind(&place, &["--to", &points(&place)[0], "--files", "--yes"]);
+        assert_eq!(picture(&place.project()), before, "under git: {under_git}");
+    }
+}
+
+#[test]
 fn conflicts_and_force() {
     let place = Workplace::new();
     place.file("a", "1\n").file("b", "1\n").file("c", "1\n");

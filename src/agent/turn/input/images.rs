@@ -11,7 +11,7 @@ use base::folder::exact;
 use base::format::picture::PictureError;
 use base::model::item::{Image, Item};
 use base::path;
-use base::protocol::attachment::Attachment;
+use base::protocol::op::Attachment;
 use base::sanitize;
 use base::text::{one_line, unescaped};
 use context::mention;

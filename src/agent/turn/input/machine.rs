@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::calls::dispatcher::Dispatcher;
 use base::deadline::Deadline;
-use base::machine;
+use base::process::machine;
+use base::process::programs;
 use base::process::task;
-use base::programs;
 use base::repository;
 use base::sanitize;
 use base::search::walk::{self, Walk};

@@ -9,7 +9,7 @@ use crate::session::conversation::Conversation;
 use crate::turn::additions::skills::SkillHints;
 use base::config::settings::{NoteLimits, Permission};
 use base::model::item::{Image, Item, ItemId, UserMessage};
-use base::protocol::attachment::Attachment;
+use base::protocol::op::Attachment;
 use context::history::entry::HistoryEntry;
 use context::session::log::LogError;
 use guard::redact::redactor::Redactor;

@@ -21,7 +21,7 @@ use crate::config::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, NoteLimits, Origin, Permission, ProviderKind,
     ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
 };
-use crate::config::trusted::active::{self, Places};
+use crate::config::trusted::active;
 use crate::config::trusted::own_files::OwnFiles;
 use crate::config::trusted::project_file;
 use crate::secret::Secret;
@@ -173,11 +173,8 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let named = |name: &str| var(name).is_some_and(|model| !model.trim().is_empty());
     let model_by_default =
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
-    let (servers, prompts) = (sources.paths.servers(), sources.paths.prompts());
     let Sources { paths, workspace, trust, .. } = sources;
-    let (state, plugins) = (paths.project(workspace), paths.plugins());
-    let places = Places { config: &paths.config, workspace, state: &state, plugins: &plugins };
-    let (own, ignored) = active::load(&places, trust);
+    let (own, ignored) = active::load(paths, workspace, trust);
     notices.extend(ignored);
     rules.extend(permission_rules::of_claude(workspace, &own.permissions));
     Ok(Loaded {
@@ -196,8 +193,8 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         notices,
         model_flag,
         model_by_default,
-        servers,
-        prompts,
+        servers: paths.servers(),
+        prompts: paths.prompts(),
         config: paths.config.clone(),
         raw,
     })

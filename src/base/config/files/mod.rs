@@ -3,5 +3,4 @@
 pub mod admin;
 pub mod load;
 pub mod raw;
-pub mod remember;
 pub mod source;

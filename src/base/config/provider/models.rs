@@ -17,44 +17,31 @@ pub const DEFAULT_WINDOW: u64 = 128_000;
 
 const SHIPPED: &str = include_str!("models.toml");
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct ModelFacts {
-    #[serde(default)]
     pub api: Api,
     /// Tokens of prompt and reply together.
     pub window: u64,
     /// Most tokens of a prompt, if less than the window.
-    #[serde(default)]
     input: Option<u64>,
-    #[serde(default)]
     pub output: Option<u32>,
-    #[serde(default)]
     pub price: Option<Price>,
     /// The price from a day on.
-    #[serde(default)]
     later: Option<LaterPrice>,
-    #[serde(default)]
     peak: Option<PeakHours>,
-    #[serde(default)]
     pub tier: Option<PriceTier>,
     #[serde(default = "five")]
     pub cache: u64,
     /// Supported efforts; empty if unknown.
-    #[serde(default)]
     pub effort: Vec<String>,
-    #[serde(default)]
     pub thinking: Thinking,
-    #[serde(default)]
     pub binding: Binding,
-    #[serde(default)]
     pub replay: Option<Replay>,
     /// Real tokens per estimated token.
     #[serde(default = "one")]
     pub tokens: f64,
-    #[serde(default)]
     pub system_messages: bool,
-    #[serde(default)]
     pub images: bool,
 }
 
@@ -73,9 +60,7 @@ pub struct Price {
     pub input: f64,
     pub output: f64,
     /// For cache reads; the same as `input` if missing.
-    #[serde(default)]
     pub read: Option<f64>,
-    #[serde(default)]
     pub write: Option<f64>,
 }
 

@@ -220,9 +220,7 @@ pub fn settings(
         temperature: raw.temperature,
         reasoning_effort: raw.reasoning_effort.as_deref().map(Arc::from),
         verbosity: raw.verbosity.as_deref().map(Arc::from),
-        bearer: false,
-        api_key_command: None,
         tool_calls: raw.tool_calls.unwrap_or_default(),
-        servers: None,
+        ..ProviderSettings::default()
     }
 }

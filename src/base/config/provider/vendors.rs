@@ -6,36 +6,26 @@ use serde::Deserialize;
 
 use crate::config::settings::ProviderKind;
 
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Vendor {
     /// Never empty, nor are `keys`.
     names: Vec<String>,
     pub keys: Vec<String>,
     /// Empty if a variable must name it.
-    #[serde(default)]
     pub address: String,
-    #[serde(default)]
     pub address_var: String,
-    #[serde(default)]
     pub model_var: String,
-    #[serde(rename = "provider", default = "openai")]
+    #[serde(rename = "provider")]
     pub kind: ProviderKind,
     /// Empty if the user must name a model.
-    #[serde(default)]
     pub default: String,
-    #[serde(default)]
     models: Vec<String>,
     /// The page on which it gives programs a key of their own, if it has one.
-    #[serde(default)]
     pub sign_in: String,
     /// What is asked to check a key, below the address.
     #[serde(default = "model_list")]
     pub check: String,
-}
-
-fn openai() -> ProviderKind {
-    ProviderKind::Openai
 }
 
 fn model_list() -> String {

@@ -6,23 +6,14 @@ use super::own_files::OwnFiles;
 use super::plugin;
 use super::project_file;
 use super::trust::{Definition, Trust};
+use crate::config::paths::Paths;
 use crate::text::and_list;
 
-/// Where the usable files are.
-pub struct Places<'a> {
-    pub config: &'a Path,
-    pub workspace: &'a Path,
-    /// Of the project.
-    pub state: &'a Path,
-    pub plugins: &'a Path,
-}
-
 /// The usable files: the user's and the trusted ones of plugins and of the project; with a notice about the others.
-pub fn load(places: &Places<'_>, trust: bool) -> (OwnFiles, Vec<String>) {
-    let Places { config, workspace, state, plugins } = *places;
-    let mut own = OwnFiles::of_user(config);
+pub fn load(paths: &Paths, workspace: &Path, trust: bool) -> (OwnFiles, Vec<String>) {
+    let mut own = OwnFiles::of_user(&paths.config);
     let mut notices = Vec::new();
-    for plugin in plugin::installed(plugins) {
+    for plugin in plugin::installed(&paths.plugins()) {
         if plugin.is_trusted() {
             own.add_plugin(plugin.files, plugin.root);
         } else {
@@ -33,7 +24,7 @@ pub fn load(places: &Places<'_>, trust: bool) -> (OwnFiles, Vec<String>) {
         }
     }
     let mut project = OwnFiles::of_project(workspace);
-    let known = Trust::read(state);
+    let known = Trust::read(&paths.project(workspace));
     let untrusted: Vec<Definition> =
         project.definitions(workspace).into_iter().filter(|one| !trust && !known.holds(one)).collect();
     project.retain(workspace, |one| !untrusted.contains(one));

@@ -18,6 +18,11 @@ use crate::folder::atomic_write::{self, Expect};
 use crate::folder::update::update;
 use crate::format::path_text;
 
+const HELD: &str = "held-back-rules.json";
+const RELEASED: &str = "released-rules.json";
+const BEFORE: &str = "rules-before-command.json";
+const TIMES: &str = "command-times";
+
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Only this much of the end of the command times is read.
@@ -45,19 +50,19 @@ impl HeldBack {
     }
 
     pub fn list(&self) -> RulesHashes {
-        read(&self.held())
+        read(&self.folder.join(HELD))
     }
 
     pub fn add(&self, more: RulesHashes) -> io::Result<()> {
-        add(&self.held(), more)
+        add(&self.folder.join(HELD), more)
     }
 
     pub fn release(&self) -> io::Result<()> {
         let held = self.list();
         if !held.is_empty() {
-            add(&self.released(), held)?;
+            add(&self.folder.join(RELEASED), held)?;
         }
-        file::remove(&self.held())
+        file::remove(&self.folder.join(HELD))
     }
 
     /// Whether this content was last changed while a command ran and the user hasn't released it since.
@@ -65,19 +70,19 @@ impl HeldBack {
         let Ok(meta) = fs::metadata(path) else { return false };
         let changed =
             u64::try_from(meta.ctime()).unwrap_or(0) * 1_000 + meta.ctime_nsec().unsigned_abs() / 1_000_000;
-        let times = file::tail(&self.times(), TIMES_BYTES).unwrap_or_default();
+        let times = file::tail(&self.folder.join(TIMES), TIMES_BYTES).unwrap_or_default();
         let during = |line: &str| {
             let (from, until) = line.split_once(' ')?;
             let (from, until): (u64, u64) = (from.parse().ok()?, until.parse().ok()?);
             Some((from.saturating_sub(CLOCK_MS)..=until + CLOCK_MS).contains(&changed))
         };
         let during = String::from_utf8_lossy(&times).lines().any(|line| during(line) == Some(true));
-        during && read(&self.released()).get(path).is_none_or(|released| released != hash)
+        during && read(&self.folder.join(RELEASED)).get(path).is_none_or(|released| released != hash)
     }
 
     pub fn end_command(&self, since: SystemTime) -> io::Result<()> {
         file::create_private_folder(&self.folder)?;
-        let times = self.times();
+        let times = self.folder.join(TIMES);
         // Twice what is read: the older half is useless.
         if fs::metadata(&times).is_ok_and(|meta| meta.len() > 2 * TIMES_BYTES) {
             let kept = file::tail(&times, TIMES_BYTES)?;
@@ -92,32 +97,16 @@ impl HeldBack {
     pub fn begin_command(&self, before: RulesHashes) -> io::Result<()> {
         // No atomic write, which would wait for the disk: a torn file just holds everything back.
         file::create_private_folder(&self.folder)?;
-        fs::write(self.before(), serde_json::to_vec(&rows(before))?)
+        fs::write(self.folder.join(BEFORE), serde_json::to_vec(&rows(before))?)
     }
 
     /// The state recorded before an interrupted command, and when that command began; returned once.
     pub fn take_before(&self) -> Option<(RulesHashes, SystemTime)> {
-        let before = self.before();
+        let before = self.folder.join(BEFORE);
         let meta = before.symlink_metadata().ok()?;
         let known = read(&before);
         let _ = file::remove(&before);
         Some((known, meta.modified().unwrap_or_else(|_| SystemTime::now())))
-    }
-
-    fn held(&self) -> PathBuf {
-        self.folder.join("held-back-rules.json")
-    }
-
-    fn released(&self) -> PathBuf {
-        self.folder.join("released-rules.json")
-    }
-
-    fn before(&self) -> PathBuf {
-        self.folder.join("rules-before-command.json")
-    }
-
-    fn times(&self) -> PathBuf {
-        self.folder.join("command-times")
     }
 }
 

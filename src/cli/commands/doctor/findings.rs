@@ -82,7 +82,7 @@ fn check_sources(findings: &mut Findings<'_>) {
 /// The variables that keep the model's commands from asking and paging.
 pub fn check_environment(findings: &mut Findings<'_>) {
     let added = quiet::for_command(|name| std::env::var_os(name));
-    let names = quiet::ALWAYS.into_iter().chain(added).map(|(name, value)| format!("{name}={value}"));
+    let names = quiet::always().chain(added).map(|(name, value)| format!("{name}={value}"));
     findings.line("environment", names.collect::<Vec<_>>().join(" "));
 }
 

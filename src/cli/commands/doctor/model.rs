@@ -142,5 +142,5 @@ async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderError> {
             return Ok(started.elapsed());
         }
     }
-    Err(ProviderError::Broken { message: "the answer ended without an end mark".to_owned() })
+    Err(ProviderError::Broken("the answer ended without an end mark".to_owned()))
 }

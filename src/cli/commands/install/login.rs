@@ -11,7 +11,7 @@ use base::config::provider::saved_keys::{KeyState, SavedKeys};
 use base::process::task;
 use base::protocol::notice;
 use base::secret::Secret;
-use provider::key_request::KeyRequest;
+use provider::login::KeyRequest;
 use provider::login::change;
 use tokio::net::TcpListener;
 use tools::mcp::client::sign_in;

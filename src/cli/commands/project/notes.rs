@@ -9,7 +9,7 @@ use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
-use base::process::editor;
+use base::process::programs;
 use base::{clock, sanitize};
 use evidence::note::index::{MAX_NOTE_BYTES, NoteListing};
 use evidence::note::record::{Note, NoteKind};
@@ -317,7 +317,7 @@ fn done(note: &Note, verb: &str, json: bool) -> Result<(), Failure> {
 fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     let note = store::find(&listing.notes, id, false)?;
-    let Some((name, mut editor)) = editor::command(&store.folder.path.join(&note.file)) else {
+    let Some((name, mut editor)) = programs::editor(&store.folder.path.join(&note.file)) else {
         let hint = "set EDITOR, or say what to change: --title, --content, --type, --tag, --file";
         return Err(Failure::usage("no editor is set", hint));
     };

@@ -13,7 +13,7 @@ use base::text;
 use context::replay::run::{self, ReplayCheck, Replayed};
 use context::session::reader;
 use context::session::record::Record;
-use provider::chat::body::{self, Flavor};
+use provider::chat::body;
 
 /// Fails if a request differs from what was sent.
 pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Failure> {
@@ -29,7 +29,7 @@ pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Fa
     let mut failed = None;
     let requests = run::play(&read.records, |number, built| {
         let Some(out) = &mut dump else { return };
-        let messages = body::messages(&built.request, Flavor { strict: false });
+        let messages = body::messages(&built.request);
         // Numbered from 0, like the dump of a trace.
         if let Err(error) = writeln!(out, "{}", json!({"n": number - 1, "messages": messages})) {
             failed.get_or_insert(error);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use base::file;
-use base::quota::Quota;
+use base::folder::quota::Quota;
 
 #[derive(Clone, Debug)]
 pub struct Blobs {

@@ -16,8 +16,8 @@ use crate::exec::printer::{Printer, failed};
 use crate::exec::run::{self, ExecOutcome, ExecStart};
 use crate::exec::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question, QuestionId};
-use base::protocol::attachment::Attachment;
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
+use base::protocol::op::Attachment;
 use base::protocol::op::{Control, Idle, Op};
 
 struct Talk<'p, O> {

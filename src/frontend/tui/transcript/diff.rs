@@ -10,7 +10,7 @@ use crate::tui::render::highlight::languages::{self, CodeLanguage};
 use crate::tui::render::highlight::scanner::{self, State};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use base::diff_cut::{self, DiffCut};
+use base::format::diff_cut::{self, DiffCut};
 use base::sanitize;
 
 const SIDE_BY_SIDE: usize = 120;

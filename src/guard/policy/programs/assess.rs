@@ -1,13 +1,12 @@
 //! Assesses one call: its program, redirections and variables. Anything unknown is unsure.
 
 use super::assessment::{Assessment, Effect, Risk};
-use super::code;
+use super::effects::{self, reading};
 use super::git;
 use super::interpret;
-use super::path_effects::{self, reading};
 use super::table::{self, Class};
 use crate::policy::path_scope::PathScope;
-use crate::policy::protected_variables;
+use crate::sandbox::places;
 use crate::shell::interpret::call::{BOMB, Call, PIPED_SCRIPT};
 use crate::shell::interpret::wrappers::assigned;
 
@@ -30,8 +29,8 @@ pub fn assess(call: &Call, scope: &PathScope, written: &[String]) -> Assessment 
     }
     for file in &call.files {
         result.raise(if file.writes {
-            path_effects::changing(&file.target, call, scope)
-        } else if let Some(device) = path_effects::device(&file.target) {
+            effects::changing(&file.target, call, scope)
+        } else if let Some(device) = effects::device(&file.target) {
             device
         } else {
             reading(&file.target, call, scope, false).with(Effect::Read(file.target.text.clone()))
@@ -40,7 +39,7 @@ pub fn assess(call: &Call, scope: &PathScope, written: &[String]) -> Assessment 
     let exports = matches!(call.name(), "export" | "declare" | "typeset" | "local" | "readonly" | "env");
     let exported = call.args().iter().filter(|_| exports).filter_map(assigned);
     for (name, value) in call.assignments.iter().cloned().chain(exported) {
-        if protected_variables::steers(&name, value.certain()) {
+        if steers(&name, value.certain()) {
             let why = format!("sets {name}, which changes what programs run");
             result.raise(Assessment::new(Risk::Unknown, why));
         }
@@ -52,7 +51,7 @@ pub fn assess(call: &Call, scope: &PathScope, written: &[String]) -> Assessment 
 }
 
 fn runs_written(call: &Call, written: &[String]) -> bool {
-    let runs = code::is_interpreter(call.name())
+    let runs = effects::is_interpreter(call.name())
         || matches!(call.name(), "make" | "source" | ".")
         || call.argv.first().is_some_and(|program| program.text.contains('/'));
     let plain = |text: &str| text.trim_start_matches("./").to_owned();
@@ -78,12 +77,40 @@ fn program(call: &Call, scope: &PathScope) -> Assessment {
         return result;
     }
     let mut result = if !is_standard {
-        code::script(&call.argv[0], call, scope)
+        effects::script(&call.argv[0], call, scope)
     } else if matches!(call.args(), [one] if one.certain().is_some_and(|text| VERSION.contains(&text))) {
         Assessment::new(Risk::Workspace, format!("asks {name} for its version"))
     } else {
         Assessment::new(Risk::Unknown, format!("can't tell what {name} does"))
     };
-    code::secrets(&mut result, call, scope, false);
+    effects::secrets(&mut result, call, scope, false);
     result
+}
+
+const TAME: &[&str] = &["", "cat", "true", ":", "0", "1", "no", "never", "less", "echo", "."];
+
+/// Whether setting the variable may change what programs do. `None`: the value is unknown.
+pub fn steers(name: &str, value: Option<&str>) -> bool {
+    // Only loading code matters here: memory limits are common.
+    if name == "NODE_OPTIONS" {
+        return value
+            .is_none_or(|value| ["require", "-r", "import", "loader"].iter().any(|bad| value.contains(bad)));
+    }
+    let proxy = name.to_ascii_lowercase().ends_with("_proxy");
+    let place = name != "GIT_CONFIG_NOSYSTEM"
+        && any_of("parts of variables that name places", |part| name.contains(part));
+    let tame = match value {
+        _ if matches!(name, "PATH" | "IFS" | "HOME") => false,
+        Some(value) if place => value.is_empty(),
+        Some(value) => TAME.contains(&value),
+        None => false,
+    };
+    !tame
+        && (proxy
+            || any_of("steering variables", |known| name == known)
+            || any_of("beginnings of steering variables", |front| name.starts_with(front)))
+}
+
+fn any_of(list: &str, fits: impl Fn(&str) -> bool) -> bool {
+    places::list(list).flat_map(str::split_whitespace).any(fits)
 }

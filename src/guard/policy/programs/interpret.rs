@@ -2,9 +2,7 @@
 
 use super::arguments::Arguments;
 use super::assessment::{Assessment, Effect, Risk};
-use super::code;
-use super::network;
-use super::path_effects::{self, changing, reading, secret};
+use super::effects::{self, changing, reading, secret};
 use super::sed_awk;
 use super::table::{self, ArgRole, Class, ProgramAction, Row};
 use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
@@ -100,10 +98,10 @@ impl<'a> Reader<'a> {
             self.class(class, "");
         }
         if self.row.class == Class::Interpret && words == 0 && !self.found.has_first_word {
-            self.result.raise(code::from_input(self.call, self.scope));
+            self.result.raise(effects::from_input(self.call, self.scope));
         }
         if self.row.roles.first() == Some(&ArgRole::Process) {
-            self.result.raise(network::signal(self.call.args()));
+            self.result.raise(effects::signal(self.call.args()));
         }
         if self.row.class != Class::Look {
             self.result.add(Effect::Run(name.to_owned()));
@@ -130,7 +128,7 @@ impl<'a> Reader<'a> {
             Class::Network | Class::Global if self.found.has(ProgramAction::Offline) => Class::Unsure,
             Class::Global if self.by_path() => Class::Network,
             Class::Global if self.is_staged() => Class::Unsure,
-            Class::Module if code::is_own_module(self.found.words.first(), self.call, self.scope) => {
+            Class::Module if effects::is_own_module(self.found.words.first(), self.call, self.scope) => {
                 Class::Build
             }
             Class::History if self.found.has(ProgramAction::Look) => Class::Look,
@@ -325,7 +323,7 @@ impl<'a> Reader<'a> {
             ArgRole::Read | ArgRole::Tree => {
                 let deep = role == ArgRole::Tree || self.found.has(ProgramAction::Tree);
                 self.result.raise(match deep && links {
-                    true => path_effects::through_links(arg, call, scope),
+                    true => effects::through_links(arg, call, scope),
                     false => reading(arg, call, scope, deep),
                 });
                 self.result.add(Effect::Read(arg.text.clone()));
@@ -334,7 +332,7 @@ impl<'a> Reader<'a> {
             ArgRole::Into => self.change(arg, true),
             ArgRole::Pack => {
                 if links {
-                    self.result.raise(path_effects::through_links(arg, call, scope));
+                    self.result.raise(effects::through_links(arg, call, scope));
                 }
                 self.secret(arg, true);
                 self.change(arg, true);
@@ -354,7 +352,7 @@ impl<'a> Reader<'a> {
                 self.secret(arg, false);
             }
             ArgRole::JavaClass if !arg.text.contains('/') => self.class(Class::Build, ""),
-            ArgRole::Script | ArgRole::JavaClass => self.result.raise(code::script(arg, call, scope)),
+            ArgRole::Script | ArgRole::JavaClass => self.result.raise(effects::script(arg, call, scope)),
             ArgRole::Code => self.result.raise(
                 Assessment::new(Risk::Unknown, format!("{} runs code from the command line", call.name()))
                     .with(Effect::Run("code".to_owned())),
@@ -373,7 +371,7 @@ impl<'a> Reader<'a> {
             }
             ArgRole::Subscript | ArgRole::Mode => {}
             ArgRole::Host => {
-                self.result.raise(network::target(arg));
+                self.result.raise(effects::target(arg));
                 self.secret(arg, false);
             }
             ArgRole::Tool => self.tool(arg),
@@ -436,7 +434,7 @@ impl<'a> Reader<'a> {
         {
             return;
         }
-        code::secrets(&mut self.result, self.call, self.scope, class == Class::Interpret);
+        effects::secrets(&mut self.result, self.call, self.scope, class == Class::Interpret);
     }
 }
 

@@ -3,10 +3,8 @@
 pub mod arguments;
 pub mod assess;
 pub mod assessment;
-pub mod code;
+pub mod effects;
 pub mod git;
 pub mod interpret;
-pub mod network;
-pub mod path_effects;
 pub mod sed_awk;
 pub mod table;

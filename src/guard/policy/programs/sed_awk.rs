@@ -1,80 +1,33 @@
 //! Whether a `sed` or `awk` script only reads and prints; if that isn't certain, it does more.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Characters that `s` and `y` may have around their parts.
+const MARKS: [char; 15] = ['/', '|', ',', '#', '@', ':', '!', '_', '%', '~', '+', ';', '=', '^', '&'];
+
+/// Commands one by one. A part of `s` ends with its command: what follows could run or write its result.
+static SED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let mut commands = vec![
+        r"[ \t\n;{},!$~+0-9pdDPnNgGhHx=lqQzF]".to_owned(),
+        // Labels end with the command, text and comments with the line.
+        r"[:btT][^;\n}]*".to_owned(),
+        r"[aic#](?:[^\\\n]|\\.)*(?:\n|\\?\z)".to_owned(),
+    ];
+    for mark in MARKS.map(|mark| regex::escape(&mark.to_string())) {
+        // GNU sed and others disagree about a delimiter inside brackets.
+        let part = format!(r"(?:[^\\\[{mark}]|\\.|\[(?:[^\]\\{mark}]|\\.)*\])*{mark}");
+        let end = r"[ \t]*(?:[;\n}]|\z)";
+        commands.push(format!(r"s{mark}{part}{part}[gpiImM0-9]*{end}|y{mark}{part}{part}{end}"));
+        commands.push(format!(r"{}{mark}{part}[IM]*", if mark == "/" { "" } else { r"\\" }));
+    }
+    Regex::new(&format!(r"(?s)\A(?:{})*\z", commands.join("|"))).ok()
+});
+
 /// Whether a `sed` script only edits text: it runs no commands, and reads and writes no files.
 pub fn sed_looks(script: &str) -> bool {
-    let mut chars = script.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            ' ' | '\t' | '\n' | ';' | '{' | '}' | ',' | '!' | '$' | '~' | '+' | '0'..='9' => {}
-            'p' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'l' | 'q' | 'Q' | 'z'
-            | 'F' => {}
-            '/' => {
-                if !delimited(&mut chars, '/', 1) {
-                    return false;
-                }
-                while chars.next_if(|c| matches!(c, 'I' | 'M')).is_some() {}
-            }
-            '\\' => {
-                let Some(delimiter) = chars.next() else { return false };
-                if !delimited(&mut chars, delimiter, 1) {
-                    return false;
-                }
-            }
-            's' | 'y' => {
-                let Some(delimiter) = chars.next() else { return false };
-                if delimiter == '\n' || delimiter == '\\' || !delimited(&mut chars, delimiter, 2) {
-                    return false;
-                }
-                // `e` runs the result, `w` writes it to a file.
-                while let Some(flag) = chars.next_if(|c| c.is_ascii_alphanumeric()) {
-                    if !matches!(flag, 'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9') {
-                        return false;
-                    }
-                }
-            }
-            // Labels end with the command, text and comments with the line.
-            ':' | 'b' | 't' | 'T' => while chars.next_if(|c| !matches!(c, ';' | '\n' | '}')).is_some() {},
-            'a' | 'i' | 'c' | '#' => {
-                let mut escaped = false;
-                for c in chars.by_ref() {
-                    if c == '\n' && !escaped {
-                        break;
-                    }
-                    escaped = c == '\\' && !escaped;
-                }
-            }
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// Skips `count` parts that end with the delimiter; false if the script ends first.
-fn delimited(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, delimiter: char, count: usize) -> bool {
-    for _ in 0..count {
-        let mut in_class = false;
-        loop {
-            match chars.next() {
-                None => return false,
-                Some('\\') => {
-                    if chars.next().is_none() {
-                        return false;
-                    }
-                }
-                // GNU sed and others disagree about a delimiter inside brackets.
-                Some('[') => in_class = true,
-                Some(']') => in_class = false,
-                Some(c) if c == delimiter => {
-                    if in_class {
-                        return false;
-                    }
-                    break;
-                }
-                Some(_) => {}
-            }
-        }
-    }
-    true
+    SED.as_ref().is_some_and(|sed| sed.is_match(script))
 }
 
 /// Whether an `awk` program only prints: no commands, files or libraries.
@@ -175,6 +128,10 @@ mod tests {
             "$!N;P;D",
             "\\,a,p",
             "/x/I p",
+            "s/[^a\\]b]/x/;p",
+            "2,5{s/a/b/gi ;p}",
+            "a added text",
+            "",
         ] {
             assert!(sed_looks(script), "{script}");
         }
@@ -189,6 +146,11 @@ mod tests {
             "s/a/b/gw f",
             "/x/w f",
             "s/[/]/x/e/",
+            "s/a/b/ie id",
+            "s/a/b/mw f",
+            "s|a|b|e",
+            "s/a/b/g;s/c/d/e",
+            "\\,a,w f",
         ] {
             assert!(!sed_looks(script), "{script}");
         }

@@ -2,9 +2,7 @@
 
 pub mod arguments;
 pub mod changes;
-pub mod files;
 pub mod guarded;
-pub mod harmless_config;
 pub mod preview;
 pub mod question;
 pub mod settings;

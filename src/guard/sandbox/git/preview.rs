@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::arguments::GitArguments;
-use super::changes::GitChanges;
-use super::files;
+use super::changes::{self, GitChanges};
 use super::guarded::GuardedPaths;
 use super::question::GitQuestion;
 use base::search::words::listed;
@@ -24,14 +23,14 @@ const CHANGING: &[(&str, Preview)] = &[
     ("rebase", rebase),
     ("cherry-pick revert", pick),
     ("stash", stash),
-    ("am apply", files::patch),
+    ("am apply", changes::patch),
     ("bisect", bisect),
-    ("rm", files::remove),
-    ("mv", files::rename),
-    ("clean", files::clean),
-    ("read-tree", files::read_tree),
+    ("rm", changes::remove),
+    ("mv", changes::rename),
+    ("clean", changes::clean),
+    ("read-tree", changes::read_tree),
     ("checkout-index", |on| on.index(&[])),
-    ("sparse-checkout", files::sparse),
+    ("sparse-checkout", changes::sparse),
 ];
 
 fn preview_of(sub: &str) -> Option<Preview> {
@@ -219,7 +218,7 @@ fn resume(on: &mut GitChanges<'_>) -> Option<()> {
     let patches = std::fs::read_dir(on.git_folder()?.join("rebase-apply")).into_iter().flatten().flatten();
     let is_patch = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
     for patch in patches.filter(|entry| entry.file_name().to_str().is_some_and(is_patch)).take(MAX_STEPS) {
-        files::patched(on, &["--", patch.path().to_str()?])?;
+        changes::patched(on, &["--", patch.path().to_str()?])?;
     }
     Some(())
 }

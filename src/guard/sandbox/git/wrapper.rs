@@ -19,7 +19,7 @@ use crate::sandbox::launch;
 use crate::sandbox::protected_paths::IN_GIT;
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 use base::file;
-use base::programs::is_executable;
+use base::process::programs::is_executable;
 
 pub const NAME: &str = "__git";
 /// In the session's private folder.

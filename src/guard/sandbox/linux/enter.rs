@@ -1,29 +1,29 @@
 //! The helper, `mycode __confine`, which runs before any thread starts: the confined command's parent watches
 //! the agent through a pipe and finally restores protected paths. If anything fails, the command doesn't run.
 //! Without namespaces the processes are the same, and orphans are adopted and ended by hand.
+
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
-use rustix::thread::{CapabilitySet, CapabilitySets};
+use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType, move_into_link_name_space};
 
 use super::guard::protected_files::ProtectedFiles;
 use super::guard::witness::{Reporter, Witness};
 use super::landlock;
 use super::mounts::{self, Outside};
-use super::network;
-use super::reaper;
 use super::seccomp;
 use super::supervisor;
 use super::system;
 use super::trial;
-use crate::sandbox::launch::{KEEP_NETWORK, LIFELINE_FD, PROBE, SPEC_FD};
+use crate::sandbox::launch::{KEEP_NETWORK, LIFELINE_FD, PROBE, READY_FD, SPEC_FD};
 use crate::sandbox::private_folder;
 use crate::sandbox::spec::{LaunchMode, SandboxSpec};
 use base::process::descriptor;
@@ -46,7 +46,7 @@ enum WaitEnd {
 pub fn run(mut args: Vec<OsString>) -> ! {
     match args.first() {
         Some(first) if first == PROBE => trial::run(),
-        Some(first) if first == KEEP_NETWORK => network::keep(args.get(1).is_some_and(|word| word == "user")),
+        Some(first) if first == KEEP_NETWORK => keep_network(args.get(1).is_some_and(|word| word == "user")),
         _ => {}
     }
     let command = args.split_off(args.len().min(1));
@@ -97,7 +97,7 @@ fn confined(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! 
     let watched = Witness::new(spec, &outside.snapshot.paths());
     let (mut witness, reporter) = watched.unwrap_or_else(|error| refuse("a pair of sockets", error));
     if !spec.layers.namespaces {
-        reaper::adopt_orphans();
+        supervisor::adopt_orphans();
     }
     let first = system::clone_into(flags).unwrap_or_else(|error| refuse("namespaces", error));
     if first == 0 {
@@ -108,17 +108,17 @@ fn confined(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! 
     if flags & libc::CLONE_NEWUSER != 0
         && let Err(error) = system::map_user(first)
     {
-        reaper::kill(first);
+        supervisor::kill(first);
         refuse("the user namespace", error);
     }
     let _ = rustix::io::write(&go, b"g");
     let end = wait_for(first, lifeline.as_ref(), &signals, foreground, &mut witness);
     if !matches!(end, WaitEnd::Exited) {
-        reaper::kill(first);
+        supervisor::kill(first);
     }
     let _ = waitpid(Pid::from_raw(first), WaitOptions::empty());
     if !spec.layers.namespaces {
-        reaper::end_all();
+        supervisor::end_all();
     }
     let mut text = Vec::new();
     let _ = File::from(reports).read_to_end(&mut text);
@@ -136,9 +136,9 @@ fn confined(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! 
             if left == [1] {
                 say(LEFT_RUNNING);
             }
-            reaper::end_like(status.try_into().map_or(libc::SIGKILL, i32::from_le_bytes), foreground)
+            supervisor::end_like(status.try_into().map_or(libc::SIGKILL, i32::from_le_bytes), foreground)
         }
-        _ => reaper::end_like(libc::SIGKILL, foreground),
+        _ => supervisor::end_like(libc::SIGKILL, foreground),
     }
 }
 
@@ -147,7 +147,7 @@ fn namespaces(spec: &SandboxSpec) -> io::Result<i32> {
     if !spec.layers.namespaces {
         return Ok(0);
     }
-    let shared = network::join(spec)?;
+    let shared = join_network(spec)?;
     let network = if spec.network || shared { 0 } else { libc::CLONE_NEWNET };
     // The shared network brings its own.
     let user = if spec.layers.user_namespace && !shared { libc::CLONE_NEWUSER } else { 0 };
@@ -233,7 +233,7 @@ fn first_process(
         }
         system::limit_processes(system::MAX_PROCESSES);
     } else {
-        reaper::adopt_orphans();
+        supervisor::adopt_orphans();
     }
     if let Err(error) = drop_rights(spec) {
         refuse(&mut report, format!("capabilities: {error}"));
@@ -251,7 +251,7 @@ fn first_process(
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == child => {
                 let status = status.as_raw().to_le_bytes();
-                let left = u8::from(side.is_some() && reaper::someone_is_left());
+                let left = u8::from(side.is_some() && supervisor::someone_is_left());
                 let _ = report.write_all(&[&[ENDED], &status[..], &[left]].concat());
                 system::leave(0);
             }
@@ -307,4 +307,37 @@ fn become_command(
         }
     }
     system::start(command, &spec.environment)
+}
+
+/// Keeps a namespace until the agent is gone.
+fn keep_network(user_namespace: bool) -> ! {
+    let _ = rustix::process::setsid();
+    let made = system::unshare_network(user_namespace).and_then(|()| system::loopback_up());
+    if made.is_err() {
+        system::leave(1);
+    }
+    system::go_first();
+    // Who waits for the namespace waits for the end of this pipe.
+    if let Ok(null) = File::options().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&null);
+    }
+    let _ = io::stdin().read(&mut [0]);
+    system::leave(0)
+}
+
+/// Moves this process into the session's namespace; false if there is none.
+fn join_network(spec: &SandboxSpec) -> io::Result<bool> {
+    let Some(keeper) = spec.shared_network.filter(|_| !spec.network) else { return Ok(false) };
+    let _ = File::from(descriptor::inherited(READY_FD)).read(&mut [0]);
+    let open = |kind: &str| File::open(format!("/proc/{keeper}/ns/{kind}"));
+    let (Ok(user), Ok(network)) = (open("user"), open("net")) else { return Ok(false) };
+    // A keeper that failed is still in the machine's network.
+    if network.metadata()?.ino() == fs::metadata("/proc/self/ns/net")?.ino() {
+        return Ok(false);
+    }
+    if spec.layers.user_namespace {
+        move_into_link_name_space(user.as_fd(), Some(LinkNameSpaceType::User))?;
+    }
+    move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
+    Ok(true)
 }

@@ -1,5 +1,6 @@
 //! A confined command's file tree: everything read-only except the workspace, secrets and sockets hidden, its
 //! own `/tmp`, `/dev`, `/proc`. Runs as the first process of fresh namespaces; fails rather than leave a gap.
+
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -7,6 +8,7 @@ use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
@@ -18,7 +20,6 @@ use rustix::mount::{
 };
 
 use super::guard::protected_files::ProtectedFiles;
-use super::sockets;
 use super::system::{self, NODEV, NOSUID, RDONLY};
 use crate::sandbox::spec::SandboxSpec;
 use base::file;
@@ -67,7 +68,7 @@ impl Outside {
             return Self { snapshot, sockets: BTreeSet::new(), caches: None };
         }
         let caches = if spec.caches.is_empty() { None } else { CacheFolder::take(&spec.private) };
-        Self { snapshot, sockets: sockets::outside(spec), caches }
+        Self { snapshot, sockets: named_sockets(spec), caches }
     }
 }
 
@@ -366,4 +367,55 @@ fn mount_proc(spec: &SandboxSpec) -> io::Result<()> {
         bind(&target, &target, true)?;
     }
     Ok(())
+}
+
+const MAX_SOCKETS: usize = 512;
+
+/// Must be called outside the command's network namespace.
+pub fn named_sockets(spec: &SandboxSpec) -> BTreeSet<PathBuf> {
+    let table = std::fs::read("/proc/net/unix").unwrap_or_default();
+    let named = named_in(&table);
+    let hidden_anyway = |path: &Path| {
+        spec.hidden_folders.iter().chain(&spec.temporary).any(|folder| path.starts_with(folder))
+    };
+    named
+        .into_iter()
+        // Sockets in the project, such as a database's, belong to it.
+        .filter(|path| !path.starts_with(&spec.workspace))
+        .filter(|path| !hidden_anyway(path) || spec.visible.iter().any(|kept| path.starts_with(kept)))
+        .filter(|path| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket()))
+        .take(MAX_SOCKETS)
+        .collect()
+}
+
+/// The absolute paths in the kernel's table: the eighth field of a line, if any.
+fn named_in(table: &[u8]) -> BTreeSet<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = |line: &[u8]| {
+        let mut rest = line;
+        for _ in 0..7 {
+            rest = rest.trim_ascii_start();
+            let end = rest.iter().position(u8::is_ascii_whitespace)?;
+            rest = &rest[end..];
+        }
+        let path = rest.strip_prefix(b" ")?;
+        path.starts_with(b"/").then(|| PathBuf::from(std::ffi::OsStr::from_bytes(path)))
+    };
+    table.split(|&byte| byte == b'\n').skip(1).filter_map(path).collect()
+}
+
+#[cfg(test)]
+mod socket_tests {
+    use super::*;
+
+    #[test]
+    fn kernel_socket_table() {
+        let table = b"Num       RefCount Protocol Flags    Type St Inode Path\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 23044 /run/a socket\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 31337\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 23045 @abstract\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 23046 /home/me/agent\n";
+        let found: Vec<PathBuf> = named_in(table).into_iter().collect();
+        assert_eq!(found, [Path::new("/home/me/agent"), Path::new("/run/a socket")]);
+    }
 }

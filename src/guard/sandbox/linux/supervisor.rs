@@ -1,5 +1,7 @@
 //! Runs an unconfined command that doesn't outlive the agent, and whose servers don't either: a keeper process
-//! holds the agent's lifeline while anything of the command runs, however the agent ends.
+//! holds the agent's lifeline while anything of the command runs, however the agent ends. Without a process namespace, it also
+//! ends everything that a confined command started: orphans are adopted and killed.
+
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
@@ -10,8 +12,8 @@ use std::os::fd::{OwnedFd, RawFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
-use super::reaper;
 use super::system::{self, NOT_STARTED};
+use base::process::reap;
 
 const STDERR: RawFd = 2;
 
@@ -37,10 +39,10 @@ pub fn run(command: &[OsString], side: Option<RawFd>, lifeline: Option<OwnedFd>,
                 // The keeper must not look like a leftover process.
                 let _ = waitpid(Pid::from_raw(pid), WaitOptions::empty());
             }
-            reaper::end_like(i32::from_le_bytes(status), false)
+            end_like(i32::from_le_bytes(status), false)
         }
         // The keeper ended everything because the agent asked for it.
-        Err(_) => reaper::end_like(libc::SIGKILL, false),
+        Err(_) => end_like(libc::SIGKILL, false),
     }
 }
 
@@ -52,7 +54,7 @@ fn keep(
     mut report: File,
     alone: bool,
 ) -> ! {
-    reaper::adopt_orphans();
+    adopt_orphans();
     let child = match system::clone_into(0) {
         Ok(0) => become_command(command, side),
         Ok(child) => child,
@@ -73,9 +75,9 @@ fn keep(
         }
         if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
             if running {
-                reaper::kill(child);
+                kill(child);
             }
-            reaper::end_all();
+            end_all();
             system::leave(0);
         }
         if !fds[0].revents().is_empty() {
@@ -98,9 +100,9 @@ fn collect(child: i32, running: &mut bool, report: &mut File, alone: bool) -> bo
         }
         *running = false;
         if alone {
-            reaper::end_all();
+            end_all();
         }
-        let left = !alone && reaper::someone_is_left();
+        let left = !alone && someone_is_left();
         let status = status.as_raw().to_le_bytes();
         let _ = report.write_all(&[&status[..], &[u8::from(left)]].concat());
         if !left {
@@ -115,4 +117,57 @@ fn become_command(command: &[OsString], side: Option<RawFd>) -> ! {
     system::reset_signals();
     system::close_the_rest(side);
     system::start(command, &[])
+}
+
+/// Rounds of killing: a process can start another between the scan and the signal.
+const ROUNDS: usize = 200;
+
+const ENDING_ROUNDS: usize = 10;
+
+pub fn adopt_orphans() {
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+pub fn end_all() {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    remain_after(ROUNDS, || reap::kill_descendants(own));
+}
+
+/// Whether children remain; those about to end get a moment.
+pub fn someone_is_left() -> bool {
+    remain_after(ENDING_ROUNDS, || {})
+}
+
+/// Collects the children that have ended; ends early when none are left.
+fn remain_after(rounds: usize, each: impl Fn()) -> bool {
+    for _ in 0..rounds {
+        each();
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return false,
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    true
+}
+
+pub fn kill(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = rustix::process::kill_process(pid, Signal::KILL);
+    }
+}
+
+/// Ends this process the way the command ended. A user's own call exits with a code, as in a shell.
+pub fn end_like(status: i32, foreground: bool) -> ! {
+    if libc::WIFEXITED(status) {
+        system::leave(libc::WEXITSTATUS(status));
+    }
+    let signal = libc::WTERMSIG(status);
+    if foreground {
+        system::leave(128 + signal);
+    }
+    system::die_of(signal)
 }

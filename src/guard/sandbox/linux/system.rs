@@ -286,47 +286,45 @@ pub fn listen(program: &[sock_filter]) -> io::Result<OwnedFd> {
     Ok(listener)
 }
 
-pub struct WaitingCall {
-    pub id: u64,
+/// A call that waits for an answer through `listener`.
+pub struct WaitingCall<'l> {
+    listener: &'l OwnedFd,
+    id: u64,
     pub pid: i32,
     pub number: libc::c_long,
     pub arguments: [u64; 6],
 }
 
-/// `None` if its process was killed meanwhile.
-pub fn next_call(listener: &OwnedFd) -> Option<WaitingCall> {
-    // SAFETY: the structure is zeroed, as the kernel requires, and has the size that the request names.
-    let call = unsafe {
-        let mut call: libc::seccomp_notif = std::mem::zeroed();
-        checked(libc::c_long::from(libc::ioctl(
-            listener.as_raw_fd(),
-            libc::SECCOMP_IOCTL_NOTIF_RECV as _,
-            &raw mut call,
-        )))
-        .ok()?;
-        call
-    };
-    Some(WaitingCall {
-        id: call.id,
-        pid: i32::try_from(call.pid).ok()?,
-        number: call.data.nr.into(),
-        arguments: call.data.args,
-    })
-}
+impl<'l> WaitingCall<'l> {
+    /// `None` if its process was killed meanwhile.
+    pub fn next(listener: &'l OwnedFd) -> Option<Self> {
+        // SAFETY: the structure is zeroed, as the kernel requires, and has the size that the request names.
+        let call = unsafe {
+            let mut call: libc::seccomp_notif = std::mem::zeroed();
+            let request = libc::SECCOMP_IOCTL_NOTIF_RECV as _;
+            checked(libc::c_long::from(libc::ioctl(listener.as_raw_fd(), request, &raw mut call))).ok()?;
+            call
+        };
+        let pid = i32::try_from(call.pid).ok()?;
+        Some(Self { listener, id: call.id, pid, number: call.data.nr.into(), arguments: call.data.args })
+    }
 
-pub fn answer(listener: &OwnedFd, id: u64, refused: bool) {
-    /// `SECCOMP_USER_NOTIF_FLAG_CONTINUE`.
-    const CONTINUE: u32 = 1;
-    let (error, flags) = if refused { (-libc::EPERM, 0) } else { (0, CONTINUE) };
-    let answer = libc::seccomp_notif_resp { id, val: 0, error, flags };
-    // SAFETY: the structure has the size that the request names.
-    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const answer) };
-}
+    pub fn answer(&self, refused: bool) {
+        /// `SECCOMP_USER_NOTIF_FLAG_CONTINUE`.
+        const CONTINUE: u32 = 1;
+        let (error, flags) = if refused { (-libc::EPERM, 0) } else { (0, CONTINUE) };
+        let answer = libc::seccomp_notif_resp { id: self.id, val: 0, error, flags };
+        let request = libc::SECCOMP_IOCTL_NOTIF_SEND as _;
+        // SAFETY: the structure has the size that the request names.
+        unsafe { libc::ioctl(self.listener.as_raw_fd(), request, &raw const answer) };
+    }
 
-/// Whether the caller still waits, so that what was read under its number was its own.
-pub fn is_waiting(listener: &OwnedFd, id: u64) -> bool {
-    // SAFETY: the kernel reads one number.
-    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _, &raw const id) == 0 }
+    /// Whether the caller still waits, so that what was read under its number was its own.
+    pub fn is_waiting(&self) -> bool {
+        let request = libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _;
+        // SAFETY: the kernel reads one number.
+        unsafe { libc::ioctl(self.listener.as_raw_fd(), request, &raw const self.id) == 0 }
+    }
 }
 
 /// Reads from the memory of another process, at least up to the end of the page.

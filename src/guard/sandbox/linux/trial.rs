@@ -9,8 +9,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use super::reaper;
 use super::seccomp;
+use super::supervisor;
 use super::system;
 use crate::sandbox::probe::{SandboxLayer, SandboxStatus};
 use crate::sandbox::spec::Layers;
@@ -87,7 +87,7 @@ fn start(namespaces: i32, trial: impl FnOnce() -> Result<String, String>) -> Res
     if namespaces & libc::CLONE_NEWUSER != 0
         && let Err(error) = system::map_user(child)
     {
-        reaper::kill(child);
+        supervisor::kill(child);
         return Err(format!("the user namespace: {error}"));
     }
     let _ = rustix::io::write(&go, b"g");

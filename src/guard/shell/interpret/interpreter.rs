@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::builtins;
 use super::call::{Arg, BOMB, Call, CallInput, File};
 use super::known_output;
-use super::variables::ShellState;
+use super::variables::{self, ShellState};
 use super::words::{self, Substitutions, Walked};
 use super::wrappers::{self, Fed, Inner};
 use crate::shell::syntax::ast::{Assigned, Connector, Node, Redirect, RedirectKind, Simple, When, Word};
@@ -313,7 +312,7 @@ impl Interpreter {
         };
         let before = state.clone();
         let mut builtin = state.clone();
-        for text in builtins::run(&call, &mut builtin, self.feed.as_deref()) {
+        for text in variables::run_builtin(&call, &mut builtin, self.feed.as_deref()) {
             words::suspect(self, &text, &before);
         }
         if self.functions.contains_key(&program) {

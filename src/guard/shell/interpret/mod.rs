@@ -1,8 +1,6 @@
 //! Syntax tree to the programs that would be called, with what is known of their words.
 
-pub mod builtins;
 pub mod call;
-pub mod expand;
 pub mod interpreter;
 pub mod known_output;
 pub mod variables;

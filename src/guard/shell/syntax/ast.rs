@@ -3,47 +3,24 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+/// The commands of a pipe run in a process each. `For` is also `select`; without `in`, its words are the positional parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     Simple(Simple),
-    /// Each in a process of its own.
     Pipe(Vec<Node>),
     Steps(Vec<Connector>),
     Subshell(Box<Node>),
     Group(Box<Node>),
-    If {
-        branches: Vec<(Node, Node)>,
-        otherwise: Option<Box<Node>>,
-    },
-    Loop {
-        condition: Box<Node>,
-        body: Box<Node>,
-    },
-    /// `for` and `select`; without `in`, the words are the positional parameters.
-    For {
-        name: String,
-        words: Option<Vec<Word>>,
-        body: Box<Node>,
-    },
-    ForArithmetic {
-        expression: Word,
-        body: Box<Node>,
-    },
-    Case {
-        subject: Word,
-        arms: Vec<(Vec<Word>, Option<Node>)>,
-    },
-    Function {
-        name: String,
-        body: Box<Node>,
-    },
+    If { branches: Vec<(Node, Node)>, otherwise: Option<Box<Node>> },
+    Loop { condition: Box<Node>, body: Box<Node> },
+    For { name: String, words: Option<Vec<Word>>, body: Box<Node> },
+    ForArithmetic { expression: Word, body: Box<Node> },
+    Case { subject: Word, arms: Vec<(Vec<Word>, Option<Node>)> },
+    Function { name: String, body: Box<Node> },
     Coprocess(Box<Node>),
     Arithmetic(Word),
     Test(Vec<Word>),
-    Redirected {
-        node: Box<Node>,
-        redirects: Vec<Redirect>,
-    },
+    Redirected { node: Box<Node>, redirects: Vec<Redirect> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::originals::{ANYWHERE, GENUINE, NeedView, OBSERVED, SourceTexts};
 use crate::trace::simulate::{ReplayOptions, ReplayedRequest};
 use base::model::request::{Message, Request};
 use context::tokens::estimate;
-use provider::chat::body::{self, Flavor};
+use provider::chat::body;
 
 /// Prompt cache granularity; nothing below [`MIN_TOKENS`] is cached.
 const STEP_TOKENS: u64 = 128;
@@ -205,7 +205,7 @@ fn is_assistant(message: &Message) -> bool {
 
 fn wire(messages: &[Message]) -> Vec<Value> {
     let request = Request { messages: messages.to_vec(), ..Request::default() };
-    body::messages(&request, Flavor { strict: false })
+    body::messages(&request)
 }
 
 fn sent(value: Value) -> SentRequest {

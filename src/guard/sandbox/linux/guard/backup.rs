@@ -20,10 +20,8 @@ const MAX_FILES: usize = 2_000;
 #[derive(Debug)]
 pub struct Budget(u64, usize);
 
-impl Default for Budget {
-    fn default() -> Self {
-        Self(MAX_BYTES, MAX_FILES)
-    }
+impl Budget {
+    pub const WHOLE: Self = Self(MAX_BYTES, MAX_FILES);
 }
 
 #[derive(Debug)]
@@ -192,7 +190,7 @@ mod tests {
             fs::set_permissions(hooks.join(name), fs::Permissions::from_mode(0o644)).unwrap();
         }
         let root = handles::absolute(&top).unwrap();
-        let before = Backup::take(&root, Path::new("hooks"), &mut Budget::default()).unwrap();
+        let before = Backup::take(&root, Path::new("hooks"), &mut { Budget::WHOLE }).unwrap();
         fs::remove_file(hooks.join("linked")).unwrap();
         fs::write(top.join("twin"), "true").unwrap();
         symlink(top.join("twin"), hooks.join("linked")).unwrap();
@@ -251,12 +249,12 @@ mod tests {
         fs::write(top.join("git/hooks/a"), "mine").unwrap();
         fs::write(top.join("other/hooks/b"), "theirs").unwrap();
         let root = handles::absolute(&top).unwrap();
-        let before = Backup::take(&root, Path::new("git/hooks"), &mut Budget::default()).unwrap();
+        let before = Backup::take(&root, Path::new("git/hooks"), &mut { Budget::WHOLE }).unwrap();
         fs::remove_dir_all(top.join("git/hooks")).unwrap();
         let mut notices = Vec::new();
         before.restore(&root, &top, None, &[], &mut notices);
         assert_eq!(fs::read(top.join("git/hooks/a")).unwrap(), b"mine");
-        let before = Backup::take(&root, Path::new("git/hooks"), &mut Budget::default()).unwrap();
+        let before = Backup::take(&root, Path::new("git/hooks"), &mut { Budget::WHOLE }).unwrap();
         for link in [true, false] {
             fs::rename(top.join("git"), top.join("gone")).unwrap();
             match link {

@@ -1,7 +1,6 @@
 //! What commands must not leave changed but mounts can't protect: watched, backed up and restored.
 
 pub mod backup;
-pub mod evidence;
 pub mod handles;
 pub mod protected_files;
 pub mod repositories;

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -14,11 +15,11 @@ use rustix::fs::{FileType, readlinkat, symlinkat};
 use rustix::io::Errno;
 
 use super::backup::{Backup, Budget, is_opened, write_back};
-use super::evidence::Evidence;
 use super::handles::{self, Identity};
 use super::repositories::RepositoryWatch;
 use super::set_aside;
-use crate::sandbox::git::harmless_config::{self, Owner};
+use super::witness::Evidence;
+use crate::sandbox::git::settings::{self, Owner};
 use crate::sandbox::git_folders::MAX_BYTES;
 use crate::sandbox::protected_paths::{IN_GIT, is_rules_file};
 use crate::sandbox::spec::{RawPath, SandboxSpec};
@@ -46,11 +47,10 @@ struct Root {
 #[derive(Debug)]
 struct Protected {
     path: PathBuf,
-    root: usize,
     before: PriorState,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ProtectedFiles {
     kept: Option<PathBuf>,
     opened: Vec<PathBuf>,
@@ -74,20 +74,17 @@ impl ProtectedFiles {
             kept: spec.kept.as_ref().map(|kept| kept.0.clone()),
             opened: spec.opened.iter().map(|path| path.0.clone()).collect(),
             roots: spec.writable.iter().filter_map(open).collect(),
-            before: Vec::new(),
-            rules: Vec::new(),
             repositories: RepositoryWatch::take(spec),
-            read_only: Vec::new(),
-            pinned: Vec::new(),
+            ..Self::default()
         };
         let mut protected: BTreeSet<PathBuf> = spec.protected.iter().map(|path| path.0.clone()).collect();
         for RawPath(folder) in &spec.rules_folders {
-            let opened = snapshot.root_of(folder).and_then(|root| snapshot.open(root, folder).ok());
+            let opened = snapshot.open(folder).ok();
             let names = opened.as_ref().map(|(handle, _)| rules_files(handle)).unwrap_or_default();
             protected.extend(names.iter().map(|name| folder.join(name)));
             snapshot.rules.push((folder.clone(), opened.map(|(_, identity)| identity), names));
         }
-        let mut budget = Budget::default();
+        let mut budget = Budget::WHOLE;
         if !mounts {
             // Without mounts, nothing pins these.
             let folders: BTreeSet<PathBuf> =
@@ -95,18 +92,15 @@ impl ProtectedFiles {
             folders.iter().for_each(|folder| snapshot.remember_git(folder));
         }
         for path in protected {
-            let Some(root) = snapshot.root_of(&path) else { continue };
-            let around = snapshot.roots[root].path.clone();
-            if let Some(before) = snapshot.settings(&path, root) {
-                snapshot.before.push(Protected { path, root, before });
-                continue;
-            }
+            let Some(around) = snapshot.root_of(&path).map(|root| root.path.clone()) else { continue };
             let opened = is_opened(&snapshot.opened, &path);
-            let before = snapshot.look(&path, root, &around, mounts && !opened, &mut budget);
-            if opened && matches!(before, PriorState::Absent(..)) {
-                continue;
+            let before = match snapshot.settings(&path) {
+                Some(before) => before,
+                None => snapshot.look(&path, &around, mounts && !opened, &mut budget),
+            };
+            if !(opened && matches!(before, PriorState::Absent(..))) {
+                snapshot.before.push(Protected { path, before });
             }
-            snapshot.before.push(Protected { path, root, before });
         }
         for RawPath(git) in &spec.nested {
             snapshot.look_below(git, mounts, &mut budget);
@@ -120,29 +114,22 @@ impl ProtectedFiles {
         self.before.iter().map(|protected| protected.path.clone()).collect()
     }
 
-    fn root_of(&self, path: &Path) -> Option<usize> {
-        self.roots.iter().position(|root| path.starts_with(&root.path))
+    fn root_of(&self, path: &Path) -> Option<&Root> {
+        self.roots.iter().find(|root| path.starts_with(&root.path))
     }
 
-    fn open(&self, root: usize, folder: &Path) -> std::io::Result<(OwnedFd, Identity)> {
-        let Root { path, handle } = &self.roots[root];
+    fn open(&self, folder: &Path) -> io::Result<(OwnedFd, Identity)> {
+        let Root { path, handle } = self.root_of(folder).ok_or(io::ErrorKind::NotFound)?;
         handles::below(handle, folder.strip_prefix(path).unwrap_or(folder))
     }
 
     /// Parent folders of the path, up to `pins_to`, must not be moved.
-    fn look(
-        &mut self,
-        path: &Path,
-        root: usize,
-        pins_to: &Path,
-        mounts: bool,
-        budget: &mut Budget,
-    ) -> PriorState {
-        let top = self.roots[root].path.clone();
+    fn look(&mut self, path: &Path, pins_to: &Path, mounts: bool, budget: &mut Budget) -> PriorState {
+        let Some(top) = self.root_of(path).map(|root| root.path.clone()) else { return PriorState::ReadOnly };
         let steps: Vec<&Path> = path.ancestors().take_while(|step| *step != top).collect();
         for step in steps.into_iter().rev() {
             let (Some(parent), Some(name)) = (step.parent(), step.file_name()) else { break };
-            let Ok((folder, identity)) = self.open(root, parent) else { return PriorState::ReadOnly };
+            let Ok((folder, identity)) = self.open(parent) else { return PriorState::ReadOnly };
             let Some(stat) = handles::look(&folder, name) else {
                 return PriorState::Absent(step.to_owned(), identity);
             };
@@ -155,7 +142,7 @@ impl ProtectedFiles {
                 }
                 if let Ok(target) = readlinkat(&folder, name, Vec::new()) {
                     let before = PriorState::Link(OsString::from_vec(target.into_bytes()), identity);
-                    self.before.push(Protected { path: step.to_owned(), root, before });
+                    self.before.push(Protected { path: step.to_owned(), before });
                 }
                 return PriorState::ReadOnly;
             }
@@ -164,36 +151,35 @@ impl ProtectedFiles {
             self.mount_read_only(path, pins_to);
             return PriorState::ReadOnly;
         }
-        let inside = path.strip_prefix(&top).unwrap_or(path);
-        Backup::take(&self.roots[root].handle, inside, budget)
-            .map_or(PriorState::ReadOnly, PriorState::Copied)
+        let copy = |root: &Root| Backup::take(&root.handle, path.strip_prefix(&top).unwrap_or(path), budget);
+        self.root_of(path).and_then(copy).map_or(PriorState::ReadOnly, PriorState::Copied)
     }
 
     /// A repository below the workspace. Only its own folder is pinned: project files above stay movable.
     fn look_below(&mut self, git: &Path, mounts: bool, budget: &mut Budget) {
         let around = git.parent().and_then(Path::parent);
-        let (Ok(meta), Some(around), Some(root)) = (fs::symlink_metadata(git), around, self.root_of(git))
-        else {
+        let (Ok(meta), Some(around)) = (fs::symlink_metadata(git), around) else { return };
+        if self.root_of(git).is_none() {
             return;
-        };
+        }
         self.remember_git(git);
         let names: Vec<PathBuf> = match meta.is_dir() {
             true => IN_GIT.iter().map(|name| git.join(name)).collect(),
             false => vec![git.to_owned()],
         };
         for path in names {
-            let settings = self.settings(&path, root);
-            let before = settings.unwrap_or_else(|| self.look(&path, root, around, mounts, budget));
-            self.before.push(Protected { path, root, before });
+            let settings = self.settings(&path);
+            let before = settings.unwrap_or_else(|| self.look(&path, around, mounts, budget));
+            self.before.push(Protected { path, before });
         }
     }
 
-    fn settings(&self, path: &Path, root: usize) -> Option<PriorState> {
+    fn settings(&self, path: &Path) -> Option<PriorState> {
         let name = path.file_name().filter(|name| *name == "config" || *name == "config.worktree")?;
         if !self.opened.iter().any(|open| open == path) {
             return None;
         }
-        let (folder, _) = self.open(root, path.parent()?).ok()?;
+        let (folder, _) = self.open(path.parent()?).ok()?;
         match handles::look(&folder, name) {
             None => Some(PriorState::Settings(Vec::new(), 0o644)),
             Some(_) => {
@@ -203,8 +189,8 @@ impl ProtectedFiles {
     }
 
     /// Restores the configuration if settings were added that can run programs.
-    fn check_settings(&self, root: usize, path: &Path, before: &[u8], mode: u32, notices: &mut Vec<String>) {
-        let Some((folder, name)) = self.parent(root, path, None, notices) else { return };
+    fn check_settings(&self, path: &Path, before: &[u8], mode: u32, notices: &mut Vec<String>) {
+        let Some((folder, name)) = self.parent(path, None, notices) else { return };
         let Some((_, seen)) = found(&folder, path) else {
             if !before.is_empty() && write_back(&folder, name, before, mode).is_ok() {
                 notices.push(format!("{} is protected and was restored", path.display()));
@@ -214,7 +200,7 @@ impl ProtectedFiles {
         let now = handles::read(&folder, name, MAX_BYTES).map(|(bytes, _)| bytes);
         let harmful = now.as_deref().and_then(|now| match now == before {
             true => Some(Vec::new()),
-            false => harmless_config::harmful(before, now, Owner::User),
+            false => settings::harmful(before, now, Owner::User),
         });
         if harmful.as_ref().is_some_and(Vec::is_empty) {
             return;
@@ -231,13 +217,12 @@ impl ProtectedFiles {
     }
 
     fn remember_git(&mut self, git: &Path) {
-        let Some(root) = self.root_of(git) else { return };
         let (Some(parent), Some(name)) = (git.parent(), git.file_name()) else { return };
-        let Ok((folder, _)) = self.open(root, parent) else { return };
+        let Ok((folder, _)) = self.open(parent) else { return };
         let stat = handles::look(&folder, name).filter(|stat| handles::kind(stat) != FileType::Symlink);
         if let Some(stat) = stat {
             let before = PriorState::Git(Identity::of(&stat));
-            self.before.push(Protected { path: git.to_owned(), root, before });
+            self.before.push(Protected { path: git.to_owned(), before });
         }
     }
 
@@ -257,15 +242,15 @@ impl ProtectedFiles {
         };
         let known: BTreeSet<Identity> = self.before.iter().filter_map(git).collect();
         for protected in &self.before {
-            let Protected { path, root, before } = protected;
+            let Protected { path, before } = protected;
             match before {
                 PriorState::ReadOnly => {}
                 PriorState::Git(was) => {
-                    let Some((folder, _)) = self.parent(*root, path, None, &mut notices) else { continue };
+                    let Some((folder, _)) = self.parent(path, None, &mut notices) else { continue };
                     let Some((name, now)) = found(&folder, path).filter(|(_, now)| now != was) else {
                         continue;
                     };
-                    if !self.made(evidence, *root, path) {
+                    if !self.made(evidence, path) {
                         continue;
                     }
                     if known.contains(&now) {
@@ -278,19 +263,19 @@ impl ProtectedFiles {
                     }
                 }
                 PriorState::Absent(first, lacked) => {
-                    if self.made(evidence, *root, path) {
-                        self.look_for_new(*root, path, first, *lacked, &mut notices);
+                    if self.made(evidence, path) {
+                        self.look_for_new(path, first, *lacked, &mut notices);
                     }
                 }
                 PriorState::Link(target, around) => {
-                    let Some((folder, name)) = self.parent(*root, path, Some(*around), &mut notices) else {
+                    let Some((folder, name)) = self.parent(path, Some(*around), &mut notices) else {
                         continue;
                     };
                     let now = readlinkat(&folder, name, Vec::new());
                     if now.is_ok_and(|now| now.to_bytes() == target.as_encoded_bytes()) {
                         continue;
                     }
-                    if !self.made(evidence, *root, path) {
+                    if !self.made(evidence, path) {
                         continue;
                     }
                     if let Some((_, seen)) = found(&folder, path) {
@@ -299,17 +284,15 @@ impl ProtectedFiles {
                     // Fails if something was left there.
                     let _ = symlinkat(target, &folder, name);
                 }
-                PriorState::Settings(bytes, mode) => {
-                    self.check_settings(*root, path, bytes, *mode, &mut notices)
-                }
+                PriorState::Settings(bytes, mode) => self.check_settings(path, bytes, *mode, &mut notices),
                 PriorState::Copied(backup) => {
-                    let Root { path, handle } = &self.roots[*root];
+                    let Some(Root { path, handle }) = self.root_of(path) else { continue };
                     backup.restore(handle, path, self.kept.as_deref(), &self.opened, &mut notices);
                 }
             }
         }
         for (folder, was, names) in &self.rules {
-            let opened = self.root_of(folder).and_then(|root| self.open(root, folder).ok());
+            let opened = self.open(folder).ok();
             let Some((handle, now)) = opened.filter(|(_, now)| Some(*now) == *was) else { continue };
             for name in rules_files(&handle).difference(names).filter(|name| evidence.made(now, name)) {
                 let path = folder.join(name);
@@ -327,13 +310,12 @@ impl ProtectedFiles {
     /// The parent of `path` and the name in it. `None` and a notice if it is gone or was replaced.
     fn parent<'a>(
         &self,
-        root: usize,
         path: &'a Path,
         seen: Option<Identity>,
         notices: &mut Vec<String>,
     ) -> Option<(OwnedFd, &'a OsStr)> {
         let (parent, name) = (path.parent()?, path.file_name()?);
-        match self.open(root, parent) {
+        match self.open(parent) {
             Ok((folder, now)) if seen.is_none_or(|seen| seen == now) => return Some((folder, name)),
             Ok((folder, _)) => {
                 handles::look(&folder, name)?;
@@ -349,15 +331,8 @@ impl ProtectedFiles {
         None
     }
 
-    fn look_for_new(
-        &self,
-        root: usize,
-        path: &Path,
-        first: &Path,
-        lacked: Identity,
-        notices: &mut Vec<String>,
-    ) {
-        let Some((folder, name)) = self.parent(root, first, Some(lacked), notices) else { return };
+    fn look_for_new(&self, path: &Path, first: &Path, lacked: Identity, notices: &mut Vec<String>) {
+        let Some((folder, name)) = self.parent(first, Some(lacked), notices) else { return };
         let Some(stat) = handles::look(&folder, name) else { return };
         let kind = handles::kind(&stat);
         // A link, or a `.git` file, leads to an unguarded place.
@@ -367,7 +342,7 @@ impl ProtectedFiles {
             }
             return;
         }
-        let Some((folder, name)) = self.parent(root, path, None, notices) else { return };
+        let Some((folder, name)) = self.parent(path, None, notices) else { return };
         if let Some((_, seen)) = found(&folder, path)
             && !harmless(&folder, path)
         {
@@ -376,11 +351,11 @@ impl ProtectedFiles {
     }
 
     /// Whether the command made it, or brought it along in a folder or link.
-    fn made(&self, evidence: &Evidence, root: usize, path: &Path) -> bool {
-        let top = &self.roots[root].path;
-        path.ancestors().take_while(|step| step != top).any(|step| {
+    fn made(&self, evidence: &Evidence, path: &Path) -> bool {
+        let top = self.root_of(path).map(|root| root.path.as_path());
+        path.ancestors().take_while(|step| Some(*step) != top).any(|step| {
             let (Some(parent), Some(name)) = (step.parent(), step.file_name()) else { return false };
-            self.open(root, parent).is_ok_and(|(_, folder)| {
+            self.open(parent).is_ok_and(|(_, folder)| {
                 evidence.brought(folder, name) || (step == path && evidence.made(folder, name))
             })
         })
@@ -411,7 +386,7 @@ fn harmless(folder: &OwnedFd, path: &Path) -> bool {
     let Some(name) = path.file_name().filter(|_| in_git) else { return false };
     match name.to_str() {
         Some("config") => handles::read(folder, name, MAX_BYTES)
-            .and_then(|(bytes, _)| harmless_config::harmful(b"", &bytes, Owner::Command))
+            .and_then(|(bytes, _)| settings::harmful(b"", &bytes, Owner::Command))
             .is_some_and(|harmful| harmful.is_empty()),
         // git's samples never run.
         Some("hooks") => handles::below(folder, Path::new(name)).is_ok_and(|(hooks, _)| {

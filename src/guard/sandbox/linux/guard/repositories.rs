@@ -14,9 +14,9 @@ use rustix::fs::{FileType, lstat};
 use super::backup;
 use super::handles::{self, Identity, Stamp};
 use super::set_aside;
-use crate::sandbox::git::harmless_config::{self, Owner};
+use crate::sandbox::git::settings::{self, Owner};
+use crate::sandbox::git_folders::SKIPPED;
 use crate::sandbox::git_folders::{self, MAX_BYTES, with_modules};
-use crate::sandbox::nested_repositories::SKIPPED;
 use crate::sandbox::spec::SandboxSpec;
 
 /// Folders checked before a command, nearest to the workspace first, and new ones after it.
@@ -32,7 +32,7 @@ struct Steering {
     common: Option<Vec<u8>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RepositoryWatch {
     workspace: PathBuf,
     roots: Vec<PathBuf>,
@@ -64,10 +64,8 @@ impl RepositoryWatch {
             roots: spec.writable.iter().map(|path| path.0.clone()).collect(),
             kept: spec.kept.as_ref().map(|kept| kept.0.clone()),
             guarded: hooks.filter_map(|path| path.parent().map(Path::to_owned)).chain(nested).collect(),
-            folders: BTreeMap::new(),
-            before: BTreeMap::new(),
-            pointers: BTreeMap::new(),
             began_s: i64::try_from(now).unwrap_or(0) - 1,
+            ..Self::default()
         };
         if spec.writable.is_empty() {
             return watch;
@@ -223,7 +221,7 @@ impl RepositoryWatch {
         let steering = self.steering(&target);
         let runs = steering.hooks.keys().any(|name| !name.to_string_lossy().ends_with(".sample"));
         let set = |bytes: &Vec<u8>| {
-            !harmless_config::harmful(b"", bytes, Owner::Command).is_some_and(|all| all.is_empty())
+            !settings::harmful(b"", bytes, Owner::Command).is_some_and(|all| all.is_empty())
         };
         if !runs && steering.common.is_none() && !steering.configs.values().any(set) {
             return None;
@@ -271,15 +269,15 @@ impl RepositoryWatch {
         if bytes == old {
             return;
         }
-        let harmful = harmless_config::harmful(old, &bytes, Owner::Command);
+        let harmful = settings::harmful(old, &bytes, Owner::Command);
         if harmful.as_ref().is_some_and(Vec::is_empty) {
             return;
         }
         let harmful = harmful.unwrap_or_default();
         notices.extend(self.away(folder, file, &path));
-        let kept = harmless_config::settings(&bytes).unwrap_or_default();
+        let kept = settings::parsed(&bytes).unwrap_or_default();
         let kept: Vec<_> = kept.into_iter().filter(|one| !harmful.contains(one)).collect();
-        if backup::write_back(folder, file, harmless_config::written(&kept).as_bytes(), mode).is_ok() {
+        if backup::write_back(folder, file, settings::written(&kept).as_bytes(), mode).is_ok() {
             let mut names: Vec<&str> = harmful.iter().map(|(name, _)| name.as_str()).collect();
             names.dedup();
             notices.push(format!(

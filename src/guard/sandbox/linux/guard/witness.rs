@@ -1,10 +1,11 @@
 //! Watches a command create files: seccomp reports the calls (seccomp_unotify(2) of Linux man-pages 6.16, read in
 //! November 2026), the helper compares their last names with the protected ones and lets them continue. Evidence, not a wall: a command with
 //! threads can change a name after it was read. Without mounts it also refuses what nothing else does then.
+
 #![cfg(target_os = "linux")]
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -14,13 +15,65 @@ use std::path::{Path, PathBuf};
 use rustix::event::PollFlags;
 use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, open, openat2};
 
-use super::evidence::{Created, Evidence, lower};
 use super::handles::{self, Identity};
 use crate::sandbox::linux::seccomp;
 use crate::sandbox::linux::system::{self, WaitingCall};
 use crate::sandbox::protected_paths::is_rules_file;
 use crate::sandbox::spec::SandboxSpec;
 use base::process::reap;
+
+#[derive(Debug)]
+pub enum Evidence {
+    /// Nobody watched.
+    Unknown,
+    Seen(Created),
+}
+
+#[derive(Debug, Default)]
+pub struct Created {
+    /// By folder and name in lower case; whether the name brought its contents along (rename, link).
+    names: BTreeMap<(Identity, String), bool>,
+    /// Created in a folder that could not be found out.
+    anywhere: BTreeSet<String>,
+}
+
+impl Created {
+    pub fn add(&mut self, folder: Option<Identity>, name: &OsStr, with_contents: bool) {
+        let name = lower(name);
+        match folder {
+            Some(folder) => *self.names.entry((folder, name)).or_default() |= with_contents,
+            None => _ = self.anywhere.insert(name),
+        }
+    }
+}
+
+impl Evidence {
+    /// Whether the command may have made `name` in this folder.
+    pub fn made(&self, folder: Identity, name: &OsStr) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Seen(seen) => {
+                let name = lower(name);
+                seen.anywhere.contains(&name) || seen.names.contains_key(&(folder, name))
+            }
+        }
+    }
+
+    /// The same of what is in `name`, when it came with it.
+    pub fn brought(&self, folder: Identity, name: &OsStr) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Seen(seen) => {
+                let name = lower(name);
+                seen.anywhere.contains(&name) || seen.names.get(&(folder, name)) == Some(&true)
+            }
+        }
+    }
+}
+
+pub fn lower(name: &OsStr) -> String {
+    name.to_string_lossy().to_lowercase()
+}
 
 /// The kernel's limit of a path, in bytes.
 const MAX_PATH: usize = 4096;
@@ -87,7 +140,7 @@ enum Change {
     AllProcesses,
 }
 
-fn changes(call: &WaitingCall) -> Vec<(Place, Change)> {
+fn changes(call: &WaitingCall<'_>) -> Vec<(Place, Change)> {
     use Change::{AllProcesses, Altered, AlteredOpen, Created, Linked, Opened, Process, Removed, Replaced};
     const EXCHANGE: u64 = 2;
     let at = |folder, path| Place(Some(folder), path);
@@ -187,10 +240,9 @@ impl Witness {
             return;
         };
         if events.contains(PollFlags::IN)
-            && let Some(call) = system::next_call(&listener)
+            && let Some(call) = WaitingCall::next(&listener)
         {
-            let refused = self.judge(&listener, &call);
-            system::answer(&listener, call.id, refused);
+            call.answer(self.judge(&call));
         }
         self.listener = Some(listener);
     }
@@ -203,8 +255,8 @@ impl Witness {
     }
 
     /// Notes what the call creates; returns whether it is refused.
-    fn judge(&mut self, listener: &OwnedFd, call: &WaitingCall) -> bool {
-        if call.number == libc::SYS_openat2 && !self.creates(listener, call) {
+    fn judge(&mut self, call: &WaitingCall<'_>) -> bool {
+        if call.number == libc::SYS_openat2 && !self.creates(call) {
             return false;
         }
         let mut refused = false;
@@ -221,45 +273,38 @@ impl Witness {
                     continue;
                 }
                 Change::Altered { follows } => {
-                    let path = self.text(listener, call, path).unwrap_or_default();
+                    let path = self.text(call, path).unwrap_or_default();
                     refused |= !self.may_alter(altered(call.pid, base, &path, follows));
                     continue;
                 }
                 _ => {}
             }
-            let Some(path) = self.text(listener, call, path) else { continue };
+            let Some(path) = self.text(call, path) else { continue };
             refused |= match change {
                 Change::Linked(to) => {
-                    let target = self.text(listener, call, to).unwrap_or_default();
+                    let target = self.text(call, to).unwrap_or_default();
                     let target = path.parent().unwrap_or(Path::new("")).join(target);
-                    let leads = self.named(listener, call, base, &target, Change::Created);
-                    self.named(listener, call, base, &path, Change::Replaced) || leads
+                    let leads = self.named(call, base, &target, Change::Created);
+                    self.named(call, base, &path, Change::Replaced) || leads
                 }
                 Change::Opened => {
                     let path = follow(call.pid, base, path);
-                    self.named(listener, call, base, &path, Change::Created)
+                    self.named(call, base, &path, Change::Created)
                 }
-                _ => self.named(listener, call, base, &path, change),
+                _ => self.named(call, base, &path, change),
             };
         }
         refused
     }
 
-    fn named(
-        &mut self,
-        listener: &OwnedFd,
-        call: &WaitingCall,
-        base: Option<u64>,
-        path: &Path,
-        change: Change,
-    ) -> bool {
+    fn named(&mut self, call: &WaitingCall<'_>, base: Option<u64>, path: &Path, change: Change) -> bool {
         let Some(name) = path.file_name() else { return false };
         if !self.names.contains(&lower(name)) && !is_rules_file(name) {
             return false;
         }
         let folder = resolve(call.pid, base, path.parent().unwrap_or(Path::new("")));
         // Otherwise the process is gone, and its number may be another's.
-        if !system::is_waiting(listener, call.id) {
+        if !call.is_waiting() {
             return false;
         }
         let Ok((folder, identity)) = folder else {
@@ -300,30 +345,24 @@ impl Witness {
     }
 
     /// The flags of `openat2` are in memory.
-    fn creates(&mut self, listener: &OwnedFd, call: &WaitingCall) -> bool {
+    fn creates(&mut self, call: &WaitingCall<'_>) -> bool {
         let mut flags = [0_u8; 8];
-        let read = self.read(listener, call, 2, &mut flags).is_some();
+        let read = self.read(call, 2, &mut flags).is_some();
         read && u64::from_ne_bytes(flags) & u64::from(libc::O_CREAT.unsigned_abs()) != 0
     }
 
-    fn text(&mut self, listener: &OwnedFd, call: &WaitingCall, argument: usize) -> Option<PathBuf> {
+    fn text(&mut self, call: &WaitingCall<'_>, argument: usize) -> Option<PathBuf> {
         let mut buffer = [0_u8; MAX_PATH];
-        let count = self.read(listener, call, argument, &mut buffer)?;
+        let count = self.read(call, argument, &mut buffer)?;
         let text = buffer[..count].split(|byte| *byte == 0).next()?;
         Some(OsString::from_vec(text.to_vec()).into())
     }
 
-    fn read(
-        &mut self,
-        listener: &OwnedFd,
-        call: &WaitingCall,
-        at: usize,
-        buffer: &mut [u8],
-    ) -> Option<usize> {
+    fn read(&mut self, call: &WaitingCall<'_>, at: usize, buffer: &mut [u8]) -> Option<usize> {
         let read = system::read_memory(call.pid, call.arguments[at], buffer);
         // An address that isn't there fails the call itself.
         if read.as_ref().is_err_and(|error| error.raw_os_error() != Some(libc::EFAULT)) {
-            self.is_blind |= system::is_waiting(listener, call.id);
+            self.is_blind |= call.is_waiting();
         }
         read.ok()
     }

@@ -1,7 +1,7 @@
 //! The last line of a truncated unified diff: how many lines are missing and what they did, so that the rest
 //! isn't taken for everything. Written in one place and parsed by the front ends.
 
-use super::text::plural;
+use crate::text::plural;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiffCut {

@@ -1,7 +1,8 @@
-//! Which programs are installed, by looking along `PATH`: none is started.
+//! Which programs are installed, by looking along `PATH`: none is started. And the user's own editor.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 pub fn is_installed(name: &str) -> bool {
     let Some(path) = std::env::var_os("PATH") else { return false };
@@ -35,4 +36,14 @@ pub fn instead_of(name: &str) -> Option<&'static str> {
         ("tree", "ls", "LS"),
     ];
     OTHERS.iter().find(|(missing, other, _)| *missing == name && is_installed(other)).map(|(_, _, how)| *how)
+}
+
+/// The editor's name from `$VISUAL`, else `$EDITOR`, and the command that opens `file` in it.
+pub fn editor(file: &Path) -> Option<(String, Command)> {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let editor = set("VISUAL").or_else(|| set("EDITOR"))?;
+    // The variable may contain options, so the shell splits it, as git does.
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{editor} \"$@\"")).arg("sh").arg(file);
+    Some((editor, command))
 }
