@@ -25,6 +25,10 @@ pub fn local_day(ms: u64) -> String {
     local(ms).get(..10).unwrap_or_default().to_owned()
 }
 
+pub fn local_minute(ms: u64) -> String {
+    local(ms).get(..16).unwrap_or_default().to_owned()
+}
+
 /// Local date and time for users: `2026-03-01 14:05:09`.
 pub fn local(ms: u64) -> String {
     let moment = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());

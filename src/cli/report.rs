@@ -2,51 +2,42 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use std::process::ExitCode;
+use std::process;
 
 use base::config::error::ConfigError;
 use base::model::provider::ProviderError;
+use base::protocol::exit_code::ExitCode;
 use base::sanitize::{clean, escape, reveal};
 use context::session::log::LogError;
 use evidence::note::error::NoteError;
 
-/// The number is the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureKind {
-    Task = 1,
-    Usage = 2,
-    Config = 3,
-    Provider = 4,
-    Interrupted = 130,
-}
-
 #[derive(Debug)]
 pub struct Failure {
-    pub kind: FailureKind,
+    pub kind: ExitCode,
     pub message: String,
     pub hint: String,
 }
 
 impl Failure {
-    pub fn new(kind: FailureKind, message: impl Display, hint: impl Display) -> Self {
+    pub fn new(kind: ExitCode, message: impl Display, hint: impl Display) -> Self {
         Self { kind, message: message.to_string(), hint: hint.to_string() }
     }
 
     pub fn usage(message: impl Display, hint: impl Display) -> Self {
-        Self::new(FailureKind::Usage, message, hint)
+        Self::new(ExitCode::Usage, message, hint)
     }
 
     pub fn task(message: impl Display, hint: impl Display) -> Self {
-        Self::new(FailureKind::Task, message, hint)
+        Self::new(ExitCode::Failed, message, hint)
     }
 
     pub fn config(message: impl Display, hint: impl Display) -> Self {
-        Self::new(FailureKind::Config, message, hint)
+        Self::new(ExitCode::Config, message, hint)
     }
 
-    pub fn report(&self) -> ExitCode {
+    pub fn report(&self) -> process::ExitCode {
         let _ = write!(std::io::stderr().lock(), "{self}");
-        ExitCode::from(self.kind as u8)
+        process::ExitCode::from(self.kind as u8)
     }
 }
 
@@ -58,16 +49,16 @@ impl Display for Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Self::new(FailureKind::Config, &error.what, &error.hint)
+        Self::new(ExitCode::Config, &error.what, &error.hint)
     }
 }
 
 impl From<ProviderError> for Failure {
     fn from(error: ProviderError) -> Self {
         let kind = match error {
-            ProviderError::Setup(_) | ProviderError::Script(_) => FailureKind::Config,
-            ProviderError::CostLimit(_) => FailureKind::Task,
-            _ => FailureKind::Provider,
+            ProviderError::Setup(_) | ProviderError::Script(_) => ExitCode::Config,
+            ProviderError::CostLimit(_) => ExitCode::Failed,
+            _ => ExitCode::Provider,
         };
         Self::new(kind, &error, error.hint(false))
     }
@@ -83,7 +74,7 @@ impl From<LogError> for Failure {
                 "check the disk space and the permissions of the state folder, or set MYCODE_HOME"
             }
         };
-        Self::new(FailureKind::Task, &error, hint)
+        Self::new(ExitCode::Failed, &error, hint)
     }
 }
 
@@ -91,12 +82,12 @@ impl From<NoteError> for Failure {
     fn from(error: NoteError) -> Self {
         let (kind, hint) = match &error {
             NoteError::NoSuch { .. } | NoteError::Ambiguous { .. } | NoteError::Twin { .. } => {
-                (FailureKind::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
+                (ExitCode::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
             }
-            NoteError::Invalid(_) => (FailureKind::Usage, "see `mycode notes --help`"),
-            NoteError::FrontMatter { .. } => (FailureKind::Task, "the file is in .mycode/notes"),
-            NoteError::Busy => (FailureKind::Task, "wait for the other mycode process to finish"),
-            _ => (FailureKind::Task, "make sure that .mycode/notes is a writable folder in this project"),
+            NoteError::Invalid(_) => (ExitCode::Usage, "see `mycode notes --help`"),
+            NoteError::FrontMatter { .. } => (ExitCode::Failed, "the file is in .mycode/notes"),
+            NoteError::Busy => (ExitCode::Failed, "wait for the other mycode process to finish"),
+            _ => (ExitCode::Failed, "make sure that .mycode/notes is a writable folder in this project"),
         };
         Self::new(kind, &error, hint)
     }
@@ -104,7 +95,7 @@ impl From<NoteError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::new(FailureKind::Task, &error, "check the file permissions and the disk space")
+        Self::new(ExitCode::Failed, &error, "check the file permissions and the disk space")
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod approval;
 pub mod claude_tools;
 pub mod event;
+pub mod exit_code;
 pub mod goal;
 pub mod host;
 pub mod ledger;

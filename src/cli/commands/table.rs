@@ -13,8 +13,9 @@ use super::work::{acp, branches, build, chat, demo, maintain, review, runs, tool
 use crate::cli::args::SharedArgs;
 use crate::cli::command_line::{self, Cli, Command, SchemaOf};
 use crate::cli::foreign::help as scripts;
-use crate::cli::report::{self, Failure, FailureKind, OrFail};
+use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open::SessionSelector;
+use base::protocol::exit_code::ExitCode;
 use base::search::fuzzy;
 use frontend::exec::json;
 
@@ -87,7 +88,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Tool(args) => in_runtime(tool::run(shared, args)).map(|good| u8::from(!good)),
         Command::Models(args) => done(in_runtime(models::run(shared, args))),
         Command::Doctor { config } => in_runtime(doctor::run(shared, *config))
-            .map(|works| if works { 0 } else { FailureKind::Config as u8 }),
+            .map(|works| if works { 0 } else { ExitCode::Config as u8 }),
     }
 }
 

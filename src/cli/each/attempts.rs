@@ -1,12 +1,8 @@
 //! `mycode exec -n N --until CMD`: the same task several times, each in a worktree. Of those whose check passes, the one
 //! that changes the fewest lines is kept.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::args::TaskLimits;
 use super::batch::BatchRun;
@@ -20,7 +16,9 @@ use crate::cli::report::{self, Failure};
 use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
 use agent::build::git;
 use base::config::paths::Paths;
+use base::protocol::exit_code::ExitCode;
 use base::text::plural;
+use serde_json::json;
 
 /// The shortest time that `--max-minutes` takes.
 const LEAST_MINUTES: f64 = 0.5;
@@ -44,16 +42,9 @@ impl Attempt {
     }
 
     fn summary(&self) -> String {
-        let how = match self.exit_code {
-            0 => "passes",
-            4 => "got no answer from the model",
-            6 => "reached the cost limit",
-            7 => "ran out of time",
-            12 => "made no progress",
-            _ => "failed",
-        };
+        let how = if self.passes() { "passes".to_owned() } else { ExitCode::shown(self.exit_code) };
         let (added, removed) = self.lines;
-        format!("attempt {} {how}, +{added} -{removed} lines in {}", self.id, plural(self.files, "file"))
+        format!("attempt {}: {how}, +{added} -{removed} lines in {}", self.id, plural(self.files, "file"))
     }
 }
 
@@ -65,37 +56,22 @@ pub async fn run(
     run_id: &str,
 ) -> Result<u8, Failure> {
     if Isolation::of(root, false) != Isolation::Worktree {
-        return Err(Failure::usage(
-            "-n needs a git repository, for a worktree per attempt",
-            "`git init`, then commit what is there",
-        ));
+        let hint = "`git init`, then commit what is there";
+        return Err(Failure::usage("-n needs a git repository, for a worktree per attempt", hint));
     }
     let folder = root.join(FOLDER).join(run_id);
     task_dir::make(root, &folder)?;
     let results = folder.join("results.jsonl");
-    let batch = BatchRun {
-        root: root.to_owned(),
-        folder: folder.clone(),
-        name: run_id.to_owned(),
-        flags: Vec::new(),
-        copy: false,
-        json,
-        results: RefCell::new(Results::open(&results)?),
-        cancel: CancellationToken::new(),
-        outages: RefCell::default(),
-        git: tokio::sync::Mutex::new(()),
-    };
+    let batch = BatchRun::new(root.to_owned(), run_id, Results::open(&results)?, json);
     let record = RunRecord::new(run_id, RunKind::Attempts, task, root);
     let record = RunRecord { tree: Some(folder), results: Some(results), ..record };
-    let held = HeldRun::begin(&Paths::from_env().project(root), &record);
     let cancel = batch.cancel.clone();
     let all = Attempts { batch, tried: Vec::new(), number, json };
-    let done = until_second_interrupt(all.work(model, limits, task), &cancel).await;
-    let result = done.unwrap_or(Ok(130));
-    if let Some(held) = held {
-        held.end(&result);
-    }
-    result
+    let work = async {
+        let done = until_second_interrupt(all.work(model, limits, task), &cancel).await;
+        done.unwrap_or(Ok(ExitCode::Interrupted as u8))
+    };
+    HeldRun::during(&Paths::from_env().project(root), &record, work).await
 }
 
 struct Attempts {
@@ -115,8 +91,8 @@ impl Attempts {
             let minutes = begun.elapsed().as_secs_f64() / 60.0;
             let max_minutes = limits.max_minutes.map(|limit| limit - minutes);
             stop = match (max_cost, max_minutes) {
-                (Some(left), _) if left <= 0.0 => Some(6),
-                (_, Some(left)) if left < LEAST_MINUTES => Some(7),
+                (Some(left), _) if left <= 0.0 => Some(ExitCode::CostLimit),
+                (_, Some(left)) if left < LEAST_MINUTES => Some(ExitCode::Deadline),
                 _ => None,
             };
             if stop.is_some() {
@@ -128,15 +104,16 @@ impl Attempts {
             let task = BatchTask { id: id.clone(), prompt: task.to_owned(), dir: PathBuf::new() };
             let has_result = self.batch.one(&task).await?;
             if self.batch.outages.borrow().over.is_some() {
-                stop = Some(4);
+                stop = Some(ExitCode::Provider);
                 break;
             }
             if !has_result {
                 eprintln!("Interrupted; `mycode work` lists what the attempts left.");
-                return Ok(130);
+                return Ok(ExitCode::Interrupted as u8);
             }
             let attempt = self.attempt(id).await?;
-            stop = Some(attempt.exit_code).filter(|code| matches!(code, 4 | 6 | 7));
+            let limits = [ExitCode::Provider, ExitCode::CostLimit, ExitCode::Deadline];
+            stop = limits.into_iter().find(|code| *code as u8 == attempt.exit_code);
             self.tried.push(attempt);
             // The others would fail the same way.
             if stop.is_some() {
@@ -157,18 +134,12 @@ impl Attempts {
             files = git::changed_by(root, branch).await.map_err(failed)?.len();
         }
         let exit_code = line["exit_code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-        Ok(Attempt {
-            id,
-            exit_code,
-            branch,
-            lines,
-            files,
-            cost_usd: line["cost_usd"].as_f64().unwrap_or(0.0),
-        })
+        let cost_usd = line["cost_usd"].as_f64().unwrap_or(0.0);
+        Ok(Attempt { id, exit_code, branch, lines, files, cost_usd })
     }
 
     /// Keeps the best and removes the others; without one that passes, all stay.
-    async fn end(self, stop: Option<u8>) -> Result<u8, Failure> {
+    async fn end(self, stop: Option<ExitCode>) -> Result<u8, Failure> {
         let best = self.tried.iter().filter(|attempt| attempt.passes()).min_by_key(|attempt| attempt.size());
         if let Some(best) = best {
             for other in self.tried.iter().filter(|other| other.id != best.id) {
@@ -178,7 +149,7 @@ impl Attempts {
             }
         }
         let last = self.tried.last().map_or(1, |attempt| attempt.exit_code);
-        let exit_code = if best.is_some() { 0 } else { stop.unwrap_or(last) };
+        let exit_code = if best.is_some() { 0 } else { stop.map_or(last, |code| code as u8) };
         if self.json {
             let line = json!({
                 "type": "attempts_ended",
@@ -196,34 +167,23 @@ impl Attempts {
         report::say(&self.text(best, stop)).map(|()| exit_code)
     }
 
-    fn text(&self, best: Option<&Attempt>, stop: Option<u8>) -> String {
-        let mut out = match best {
-            Some(best) => {
-                format!("Attempt {} is kept: its check passes with the smallest change.\n", best.id)
-            }
-            None => "No attempt passes its check, so all are kept.\n".to_owned(),
+    fn text(&self, best: Option<&Attempt>, stop: Option<ExitCode>) -> String {
+        let kept = |best: &Attempt| {
+            format!("Attempt {} is kept: its check passes with the smallest change.\n", best.id)
         };
+        let mut out = best.map_or("No attempt passes its check, so all are kept.\n".to_owned(), kept);
         self.tried.iter().for_each(|attempt| out.push_str(&format!("  {}\n", attempt.summary())));
         let left = self.number - self.tried.len();
-        if left > 0 {
-            let why = match stop {
-                Some(6) => "the cost limit was reached",
-                Some(7) => "time ran out",
-                _ => "the model did not answer",
-            };
-            out.push_str(&format!("  {} not started: {why}\n", plural(left, "attempt")));
+        if let Some(why) = stop.filter(|_| left > 0) {
+            out.push_str(&format!("  {} not started: {}\n", plural(left, "attempt"), why.text()));
         }
-        let name = |id: &str| format!("{}/{id}", self.batch.name);
-        match best {
+        out + &match best {
             Some(Attempt { id, branch: Some(_), .. }) => {
-                let name = name(id);
-                out.push_str(&format!(
-                    "`mycode work diff {name}` shows it, `mycode work merge {name}` merges it.\n"
-                ));
+                let name = format!("{}/{id}", self.batch.name);
+                format!("`mycode work diff {name}` shows it, `mycode work merge {name}` merges it.\n")
             }
-            Some(_) => out.push_str("It changed nothing: the check already passes.\n"),
-            None => out.push_str("`mycode work` lists their branches.\n"),
+            Some(_) => "It changed nothing: the check already passes.\n".to_owned(),
+            None => "`mycode work` lists their branches.\n".to_owned(),
         }
-        out
     }
 }

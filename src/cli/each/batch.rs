@@ -18,10 +18,11 @@ use tokio_util::sync::CancellationToken;
 use super::child::{self, TaskOutput};
 use super::facts::{facts, has_message};
 use super::results::Results;
-use super::task_dir::{self, Isolation, TaskDir};
+use super::task_dir::{self, FOLDER, Isolation, TaskDir};
 use super::tasks::BatchTask;
-use crate::cli::report::{self, Failure, FailureKind, OrFail};
+use crate::cli::report::{self, Failure, OrFail};
 use agent::build::git;
+use base::protocol::exit_code::ExitCode;
 use base::{clock, sanitize, text};
 use frontend::exec::run::interrupts;
 
@@ -50,6 +51,21 @@ pub struct BatchRun {
 }
 
 impl BatchRun {
+    pub fn new(root: PathBuf, name: &str, results: Results, json: bool) -> Self {
+        Self {
+            folder: root.join(FOLDER).join(name),
+            root,
+            name: name.to_owned(),
+            flags: Vec::new(),
+            copy: false,
+            json,
+            results: RefCell::new(results),
+            cancel: CancellationToken::new(),
+            outages: RefCell::default(),
+            git: tokio::sync::Mutex::new(()),
+        }
+    }
+
     /// Returns the exit code of all together.
     pub async fn work_through(
         &self,
@@ -101,14 +117,14 @@ impl BatchRun {
                 text::one_line(&sanitize::clean(reason), 300),
                 text::plural(all.len(), "task")
             );
-            return Ok(FailureKind::Provider as u8);
+            return Ok(ExitCode::Provider as u8);
         }
         if open > 0 || self.cancel.is_cancelled() {
             let all = text::plural(all.len(), "task");
             eprintln!(
                 "Interrupted: {have} of {all} have a result in {shown}. To continue, run the same command again."
             );
-            return Ok(FailureKind::Interrupted as u8);
+            return Ok(ExitCode::Interrupted as u8);
         }
         eprintln!("{} done, {failed} failed; results in {shown}", text::plural(have - failed, "task"));
         if failed > 0 {
@@ -123,12 +139,8 @@ impl BatchRun {
         let mut in_place = Vec::new();
         for task in tasks {
             let dir = self.dir(task).ok_or_else(|| {
-                let message = format!(
-                    "task {}: {} isn't a folder in {}",
-                    task.id,
-                    task.dir.display(),
-                    self.root.display()
-                );
+                let (dir, root) = (task.dir.display(), self.root.display());
+                let message = format!("task {}: {dir} isn't a folder in {root}", task.id);
                 Failure::usage(message, "correct its dir; nothing was run")
             })?;
             let kind = Isolation::of(&dir, self.copy);
@@ -283,7 +295,7 @@ impl BatchRun {
         if self.json {
             report::print(&format!("{line}\n"))?;
         } else {
-            let how = if code == 0 { "done".to_owned() } else { format!("failed ({code})") };
+            let how = ExitCode::shown(code);
             let said = line["error"].as_str().or(line["answer"].as_str()).unwrap_or_default();
             report::say(&format!("{}  {how}  {}\n", task.id, text::one_line(said, 100)))?;
         }
@@ -294,7 +306,7 @@ impl BatchRun {
 /// How often a task's events are looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
-const INTERRUPTED: u8 = FailureKind::Interrupted as u8;
+const INTERRUPTED: u8 = ExitCode::Interrupted as u8;
 
 /// Like a shell: 128 plus the signal for a killed process.
 fn exit_code(status: ExitStatus) -> u8 {
@@ -304,7 +316,7 @@ fn exit_code(status: ExitStatus) -> u8 {
 
 /// An error that affects all tasks: no model, a bad flag, a sandbox that can't be made.
 fn cannot_begin(task: &BatchTask, code: u8, output: TaskOutput) -> Failure {
-    let kind = if code == 2 { FailureKind::Usage } else { FailureKind::Config };
+    let kind = if code == 2 { ExitCode::Usage } else { ExitCode::Config };
     let error = output.error.unwrap_or_else(|| format!("exit code {code}"));
     let hint = output.hint.unwrap_or_else(|| "correct that, then run the same command again".to_owned());
     Failure::new(kind, format!("task {} can't start: {error}", task.id), hint)

@@ -1,15 +1,11 @@
 //! `mycode exec --each`: reads the tasks, leaves out what is done, and works through the rest.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-
-use tokio_util::sync::CancellationToken;
 
 use super::args::{EachArgs, TaskLimits};
 use super::batch::BatchRun;
 use super::child;
 use super::results::Results;
-use super::task_dir::FOLDER;
 use super::tasks::{self, BatchTask};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::Failure;
@@ -42,18 +38,8 @@ pub async fn run(
     let all: Vec<BatchTask> = tasks.clone();
     tasks.retain(|task| results.code(&task.id).is_none_or(|code| args.again && code != 0));
     let name = batch_name(&path);
-    let batch = BatchRun {
-        folder: root.join(FOLDER).join(&name),
-        root,
-        name,
-        flags: child::flags(&cli.model, limits),
-        copy: args.copy,
-        json,
-        results: RefCell::new(results),
-        cancel: CancellationToken::new(),
-        outages: RefCell::default(),
-        git: tokio::sync::Mutex::new(()),
-    };
+    let flags = child::flags(&cli.model, limits);
+    let batch = BatchRun { flags, copy: args.copy, ..BatchRun::new(root, &name, results, json) };
     let jobs = args.jobs.unwrap_or(1).max(1);
     batch.check(&tasks, jobs).await?;
     let done = all.len() - tasks.len();
@@ -66,12 +52,8 @@ pub async fn run(
         results: Some(path.clone()),
         ..RunRecord::new(run_id, RunKind::Batch, &asked, &batch.root)
     };
-    let held = HeldRun::begin(&Paths::from_env().project(&batch.root), &record);
-    let result = batch.work_through(&all, &tasks, jobs, &path).await;
-    if let Some(held) = held {
-        held.end(&result);
-    }
-    result
+    let work = batch.work_through(&all, &tasks, jobs, &path);
+    HeldRun::during(&Paths::from_env().project(&batch.root), &record, work).await
 }
 
 fn results_path(file: &Path, args: &EachArgs) -> PathBuf {

@@ -82,7 +82,8 @@ impl RunPage {
             _ => page.needs_you.push(state::how_to_continue(&page.run)),
         }
         if page.run.log().exists() {
-            page.look.push(format!("`mycode logs {}` shows its output so far", page.run.record.id));
+            let so_far = if page.run.running { " so far" } else { "" };
+            page.look.push(format!("`mycode logs {}` shows its output{so_far}", page.run.record.id));
         }
         page
     }

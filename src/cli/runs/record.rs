@@ -111,17 +111,24 @@ pub struct HeldRun(File);
 
 impl HeldRun {
     /// None where it can't be recorded: `ps` doesn't show it then, and the session says what is wrong with the disk.
-    pub fn begin(project_state: &Path, record: &RunRecord) -> Option<Self> {
+    fn begin(project_state: &Path, record: &RunRecord) -> Option<Self> {
         forget(project_state);
         create(&path_of(project_state, &record.id), record).ok()
     }
 
-    pub fn end(mut self, result: &Result<u8, Failure>) {
-        let exit_code = match result {
-            Ok(code) => *code,
-            Err(failure) => failure.kind as u8,
-        };
-        let _ = append(&mut self.0, &RunEnd { ended_ms: clock::now_ms(), exit_code });
+    /// Keeps the record while the work lasts.
+    pub async fn during(
+        project_state: &Path,
+        record: &RunRecord,
+        work: impl Future<Output = Result<u8, Failure>>,
+    ) -> Result<u8, Failure> {
+        let held = Self::begin(project_state, record);
+        let result = work.await;
+        if let Some(mut held) = held {
+            let exit_code = result.as_ref().map_or_else(|failure| failure.kind as u8, |code| *code);
+            let _ = append(&mut held.0, &RunEnd { ended_ms: clock::now_ms(), exit_code });
+        }
+        result
     }
 }
 

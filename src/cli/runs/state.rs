@@ -6,36 +6,19 @@ use super::log;
 use super::record::{Run, RunKind};
 use crate::cli::each::sessions;
 use base::config::paths::Paths;
+use base::protocol::exit_code::ExitCode;
 use context::report::gather::Report;
 use context::session::log::path_of;
 
 pub fn of(run: &Run) -> String {
     match (run.end, run.running) {
-        (Some(end), _) => how_it_ended(end.exit_code),
+        (Some(end), _) => ExitCode::shown(end.exit_code),
         (None, false) => "killed".to_owned(),
         (None, true) => match log::last_line(run) {
             Some(line) => format!("running: {line}"),
             None => "running".to_owned(),
         },
     }
-}
-
-fn how_it_ended(exit_code: u8) -> String {
-    let why = match exit_code {
-        0 => return "done".to_owned(),
-        4 => "no answer from the model",
-        5 => "step limit",
-        6 => "cost limit",
-        7 => "out of time",
-        8 => "denied",
-        10 => "done, but files were set aside",
-        11 => "nothing changed",
-        12 => "no progress",
-        13 => "stuck",
-        130 => "interrupted",
-        _ => return format!("failed ({exit_code})"),
-    };
-    format!("{why} ({exit_code})")
 }
 
 pub fn how_to_continue(run: &Run) -> String {

@@ -86,10 +86,8 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     if let Some(unpriced) =
         asked.filter(|_| limits.max_cost.is_some()).find(|model| !metered::is_priced(model))
     {
-        return Err(Failure::usage(
-            metered::unknown_price(unpriced),
-            "add the model with its price to models.toml next to config.toml, or use --max-steps",
-        ));
+        let hint = "add the model with its price to models.toml next to config.toml, or use --max-steps";
+        return Err(Failure::usage(metered::unknown_price(unpriced), hint));
     }
     Ok(Setup {
         loaded,

@@ -17,6 +17,7 @@ use super::printer::{ModelAnswer, Printer, failed};
 use super::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
+use base::protocol::exit_code::ExitCode;
 use base::protocol::goal::Goal;
 use base::protocol::op::Attachment;
 use base::protocol::op::{Control, Op, Work};
@@ -26,7 +27,6 @@ const DENIAL: &str = "No user is available (headless). Continue without this cal
                       say so. The user can allow it with a higher --permission.";
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-const EXIT_FAILED: u8 = 1;
 /// There's no composer to return the prompt to; it stays in the session.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
@@ -183,7 +183,7 @@ fn leave(
     answer: &ModelAnswer,
     lost: Option<io::Error>,
 ) -> ExecOutcome {
-    let exit_code = printer.exit_code(&end, exit_code(&end));
+    let exit_code = printer.exit_code(&end, ExitCode::of(&end) as u8);
     let last = printer.end(&end, answer, exit_code).err();
     outcome(exit_code, end, lost.or(last), answer)
 }
@@ -192,30 +192,10 @@ pub fn outcome(exit_code: u8, end: TurnEnd, lost: Option<io::Error>, answer: &Mo
     // Closing the pipe is deliberate; any other error loses output.
     let lost = lost.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
     ExecOutcome {
-        exit_code: if lost.is_some() { EXIT_FAILED } else { exit_code },
+        exit_code: if lost.is_some() { ExitCode::Failed as u8 } else { exit_code },
         end,
         answer: answer.output.as_ref().map(ToString::to_string).or_else(|| answer.text.clone()),
         lost: lost.map(|error| error.to_string()),
-    }
-}
-
-pub fn exit_code(end: &TurnEnd) -> u8 {
-    match &end.reason {
-        EndReason::Done if end.denied_at_end => 8,
-        EndReason::Done if !end.set_aside.is_empty() => 10,
-        EndReason::Done => 0,
-        EndReason::StepLimit { .. } => 5,
-        EndReason::Failed { cause, .. } => match cause {
-            FailureCause::OutputLimit | FailureCause::Stuck | FailureCause::Empty => 13,
-            FailureCause::CostLimit => 6,
-            FailureCause::Deadline => 7,
-            FailureCause::Schema => 9,
-            FailureCause::NoProgress => 12,
-            FailureCause::Denied => 8,
-            FailureCause::Refused | FailureCause::Other => EXIT_FAILED,
-        },
-        EndReason::ProviderFailed { .. } => 4,
-        EndReason::Interrupted { .. } => 130,
     }
 }
 

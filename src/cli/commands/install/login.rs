@@ -5,10 +5,11 @@ use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 use rustix::termios::{self, LocalModes, OptionalActions};
 
 use crate::cli::commands::mcp::open::show_page;
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use base::config::paths::Paths;
 use base::config::provider::saved_keys::{KeyState, SavedKeys};
 use base::process::task;
+use base::protocol::exit_code::ExitCode;
 use base::protocol::notice;
 use base::secret::Secret;
 use provider::login::KeyRequest;
@@ -49,7 +50,7 @@ fn failed(why: String) -> Failure {
 }
 
 fn interrupted() -> Failure {
-    Failure::new(FailureKind::Interrupted, "interrupted", "no key was saved")
+    Failure::new(ExitCode::Interrupted, "interrupted", "no key was saved")
 }
 
 pub async fn logout(vendor: &str) -> Result<(), Failure> {

@@ -185,10 +185,8 @@ pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
         }
         [command, rest @ ..] => {
             if !args.http.header.is_empty() || args.http.oauth.is_some() {
-                return Err(Failure::usage(
-                    "--header and --oauth are for servers with an address",
-                    "a command takes its keys with --env NAME=VALUE",
-                ));
+                let hint = "a command takes its keys with --env NAME=VALUE";
+                return Err(Failure::usage("--header and --oauth are for servers with an address", hint));
             }
             value["command"] = command.as_str().into();
             value["args"] = rest.into();
@@ -268,10 +266,8 @@ pub fn import(cli: &SharedArgs, from: Option<&str>, preview: bool) -> Result<(),
     };
     if paths.is_empty() {
         let whom = from.map_or_else(|| known.join(", "), str::to_owned);
-        return Err(Failure::usage(
-            format!("no configuration of {whom} was found"),
-            "name the file: mycode mcp import FILE",
-        ));
+        let hint = "name the file: mycode mcp import FILE";
+        return Err(Failure::usage(format!("no configuration of {whom} was found"), hint));
     }
     let all = paths.len() > 1;
     let file = UserFile::new(&opened.opened.paths.config);

@@ -71,10 +71,8 @@ pub async fn login(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let server = opened.find(name)?.clone();
     if let Transport::Stdio { .. } = server.transport {
-        return Err(Failure::usage(
-            format!("{name} is a program and signs in on its own"),
-            "set its keys with `mycode mcp add --env NAME=VALUE`",
-        ));
+        let hint = "set its keys with `mycode mcp add --env NAME=VALUE`";
+        return Err(Failure::usage(format!("{name} is a program and signs in on its own"), hint));
     }
     let servers = Servers::new(vec![server.clone()], opened.place);
     servers.catalog(name).await.map_err(|error| failure(&server, &error))?;

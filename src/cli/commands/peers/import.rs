@@ -132,10 +132,8 @@ fn choose(peer: &Peer, here: &Path, args: &ImportArgs, asks: bool) -> Result<Opt
         };
     }
     if found.is_empty() {
-        return Err(Failure::usage(
-            format!("{} has no sessions in {}", peer.title, here.display()),
-            "run this in the folder where it worked, or name a session file",
-        ));
+        let hint = "run this in the folder where it worked, or name a session file";
+        return Err(Failure::usage(format!("{} has no sessions in {}", peer.title, here.display()), hint));
     }
     if args.last {
         return Ok(Some(found.swap_remove(0)));

@@ -47,10 +47,8 @@ impl PluginSource {
         let is_url =
             ["https://", "http://", "ssh://", "file://", "git@"].iter().any(|start| url.starts_with(start));
         if !is_url {
-            return Err(Failure::usage(
-                format!("there is no folder {text}"),
-                "name a folder, a git URL such as https://…, or OWNER/REPO on GitHub",
-            ));
+            let hint = "name a folder, a git URL such as https://…, or OWNER/REPO on GitHub";
+            return Err(Failure::usage(format!("there is no folder {text}"), hint));
         }
         Ok(Self { at: At::Repository { url, commit: commit.map(str::to_owned) }, below: String::new() })
     }
@@ -118,10 +116,8 @@ pub fn inside(root: &Path, below: &str) -> Result<PathBuf, Failure> {
     if stays && place.is_dir() {
         return Ok(place);
     }
-    Err(Failure::task(
-        format!("the repository has no folder {below}"),
-        "its list of plugins is wrong; tell its author",
-    ))
+    let hint = "its list of plugins is wrong; tell its author";
+    Err(Failure::task(format!("the repository has no folder {below}"), hint))
 }
 
 /// Without `.git` and links. `names` gets the name and hash of each file, in order.
@@ -157,10 +153,8 @@ fn copy(
 async fn commit_of(url: &str, wanted: Option<&str>, into: &Path) -> Result<String, Failure> {
     let wanted = wanted.unwrap_or("HEAD");
     if wanted.starts_with('-') {
-        return Err(Failure::usage(
-            format!("'{wanted}' can't be a branch, tag or commit"),
-            "name one after #",
-        ));
+        let hint = "name one after #";
+        return Err(Failure::usage(format!("'{wanted}' can't be a branch, tag or commit"), hint));
     }
     git(into, &["init", "-q", "--template="]).await?;
     let shallow = git(into, &["fetch", "-q", "--depth", "1", "--no-tags", "--", url, wanted]).await;

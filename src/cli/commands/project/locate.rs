@@ -59,10 +59,8 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
         text = String::from_utf8_lossy(&bytes).into_owned();
     }
     if text.trim().is_empty() && args.with.is_empty() {
-        return Err(Failure::usage(
-            "the task text is empty",
-            "mycode locate \"what should change\", or mycode locate --with FILE",
-        ));
+        let hint = "mycode locate \"what should change\", or mycode locate --with FILE";
+        return Err(Failure::usage("the task text is empty", hint));
     }
     let retriever = ContextRetriever::new(&opened.workspace, &opened.project_state);
     let limit = args.limit.max(1);
@@ -86,10 +84,8 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
             Failure::task(error, hint)
         })?;
     if !unknown.is_empty() && args.with.iter().all(|given| unknown.contains(given)) {
-        return Err(Failure::usage(
-            format!("not in the index: {}", unknown.join(", ")),
-            "name files of this folder that git doesn't ignore",
-        ));
+        let hint = "name files of this folder that git doesn't ignore";
+        return Err(Failure::usage(format!("not in the index: {}", unknown.join(", ")), hint));
     }
     for path in &unknown {
         eprintln!("note: {} is not in the index (hidden, ignored, or misspelled)", sanitize::clean(path));

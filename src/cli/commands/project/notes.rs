@@ -326,10 +326,8 @@ fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> 
     let status =
         editor.status().or_task(format!("the editor '{name}' can't be started"), "correct EDITOR")?;
     if !status.success() {
-        return Err(Failure::task(
-            format!("the editor '{name}' exited with {status}"),
-            "try again, or correct EDITOR",
-        ));
+        let hint = "try again, or correct EDITOR";
+        return Err(Failure::task(format!("the editor '{name}' exited with {status}"), hint));
     }
     match store.list()?.notes.iter().find(|other| other.file == note.file) {
         Some(note) => done(note, "updated", json),

@@ -240,10 +240,8 @@ fn list(folder: &Path) -> Result<(), Failure> {
 fn remove(folder: &Path, name: &str) -> Result<(), Failure> {
     let plugins = plugin::installed(folder);
     if !plugins.iter().any(|plugin| plugin.record.name == name) {
-        return Err(Failure::usage(
-            format!("there is no plugin '{}'", sanitize::reveal(name)),
-            "`mycode plugin list` lists them",
-        ));
+        let hint = "`mycode plugin list` lists them";
+        return Err(Failure::usage(format!("there is no plugin '{}'", sanitize::reveal(name)), hint));
     }
     discard(folder, name)?;
     report::print(&format!("Removed {name}.\n"))

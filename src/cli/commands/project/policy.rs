@@ -54,10 +54,8 @@ pub fn run(cli: &SharedArgs, args: &PolicyArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let text = check.words.join(" ");
     if text.trim().is_empty() {
-        return Err(Failure::usage(
-            "there is no command to check",
-            "mycode policy check --permission auto -- 'cargo test && git status'",
-        ));
+        let hint = "mycode policy check --permission auto -- 'cargo test && git status'";
+        return Err(Failure::usage("there is no command to check", hint));
     }
     let spill = opened.project_state.join("tool-output");
     let mut rules = Rules::load(&opened.project_state);

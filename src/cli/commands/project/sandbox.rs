@@ -86,10 +86,8 @@ pub fn run(cli: &SharedArgs, args: &SandboxArgs) -> Result<u8, Failure> {
         Permission::Ask | Permission::AcceptEdits | Permission::Auto => SandboxLevel::Workspace,
     };
     if let Some(why) = probe::status().refusal() {
-        return Err(Failure::config(
-            why,
-            "`mycode doctor` shows each layer; --permission full runs the command without a sandbox",
-        ));
+        let hint = "`mycode doctor` shows each layer; --permission full runs the command without a sandbox";
+        return Err(Failure::config(why, hint));
     }
     let sandbox = Sandbox::new(
         opened.workspace.clone(),

@@ -47,16 +47,12 @@ pub fn run(cli: &SharedArgs, args: &RestoreArgs) -> Result<(), Failure> {
     let one = match found.as_slice() {
         [one] => one,
         [] => {
-            return Err(Failure::usage(
-                format!("nothing named '{text}' was moved aside"),
-                "`mycode sandbox restore` lists all",
-            ));
+            let hint = "`mycode sandbox restore` lists all";
+            return Err(Failure::usage(format!("nothing named '{text}' was moved aside"), hint));
         }
         several => {
-            return Err(Failure::usage(
-                format!("'{text}' matches {} entries", several.len()),
-                "`mycode sandbox restore` lists all; give the first column of one",
-            ));
+            let hint = "`mycode sandbox restore` lists all; give the first column of one";
+            return Err(Failure::usage(format!("'{text}' matches {} entries", several.len()), hint));
         }
     };
     let (origin, path) =

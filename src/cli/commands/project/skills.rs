@@ -45,10 +45,7 @@ pub fn run(cli: &SharedArgs, args: &SkillsArgs) -> Result<(), Failure> {
         return report::print(&format!("{}\n", json!(skills.iter().map(row).collect::<Vec<_>>())));
     }
     let rows: String = skills.iter().map(|skill| format!("{}\n", row(skill))).collect();
-    match rows.is_empty() {
-        true => report::print(&format!("{NONE}\n")),
-        false => report::say(&rows),
-    }
+    if rows.is_empty() { report::print(&format!("{NONE}\n")) } else { report::say(&rows) }
 }
 
 const NONE: &str = "No skills. Put a folder with a SKILL.md into .mycode/skills or .claude/skills here, or into \

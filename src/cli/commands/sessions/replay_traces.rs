@@ -37,10 +37,8 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
         return Err(Failure::usage("no recordings in that folder", "name a .jsonl or .jsonl.gz file"));
     }
     if (args.dump.is_some() || args.print.is_some()) && (files.len() > 1 || policies.len() > 1) {
-        return Err(Failure::usage(
-            "--dump and --print take one recording and one policy",
-            "name one file with --trace and one --policy",
-        ));
+        let hint = "name one file with --trace and one --policy";
+        return Err(Failure::usage("--dump and --print take one recording and one policy", hint));
     }
     let least = args.system_tokens.saturating_add(MIN_WINDOW_TOKENS);
     if args.window < least {

@@ -5,12 +5,13 @@ use serde_json::json;
 use clap::Args;
 
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::open::{self, SessionSelector};
 use agent::session::reopen;
 use agent::session::rewind::{self, RewindError, RewindTask};
 use base::config::settings::Permission;
 use base::path::on_one_line;
+use base::protocol::exit_code::ExitCode;
 use base::protocol::notice;
 use base::protocol::rewind::{RewindDone, RewindPoint, RewindPreview, RewindScope};
 use base::text::plural;
@@ -58,7 +59,7 @@ impl From<RewindError> for Failure {
     fn from(error: RewindError) -> Self {
         match error {
             RewindError::Log(error) => error.into(),
-            error => Self::new(FailureKind::Usage, &error, "`mycode rewind` without --to lists the points"),
+            error => Self::new(ExitCode::Usage, &error, "`mycode rewind` without --to lists the points"),
         }
     }
 }

@@ -19,6 +19,7 @@ use agent::build::progress::Show;
 use agent::build::prompts;
 use agent::build::roles::{RoleStart, RoleTask, Roles};
 use agent::qa::checks::{self, CheckOutcome, CheckRunner};
+use base::protocol::exit_code::ExitCode;
 use base::text::{one_line, plural};
 use context::report::session;
 
@@ -130,11 +131,7 @@ async fn list(root: &Path, json: bool) -> Result<(), Failure> {
             out.push_str(&format!("{}\n", json!(found)));
             continue;
         }
-        let state = match found.exit_code {
-            Some(0) => "done".to_owned(),
-            Some(code) => format!("failed ({code})"),
-            None => "open".to_owned(),
-        };
+        let state = found.exit_code.map_or("open".to_owned(), ExitCode::shown);
         let cost = found.cost_usd.map_or(String::new(), |cost| format!("  ${cost:.2}"));
         let files = plural(found.files.len(), "file");
         let task = one_line(&found.task, TASK_CHARS);

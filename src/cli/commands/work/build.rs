@@ -20,6 +20,7 @@ use agent::assemble::{self, RoleSession};
 use agent::build::progress::Show;
 use agent::build::run;
 use agent::build::state::{BuildFolder, BuildOptions};
+use base::protocol::exit_code::ExitCode;
 use frontend::exec::run::interrupts;
 
 const HELP: &str = "\
@@ -103,23 +104,20 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
     let id = session.conversation.id.clone();
     let asked = task.clone().or_else(|| BuildFolder::open(&folder, &id).ok()?.read("task.md"));
     let record = RunRecord::new(&run_id, RunKind::Build, &asked.unwrap_or_default(), &folder);
-    let held = HeldRun::begin(&project_state, &RunRecord { session: Some(id), ..record });
+    let record = RunRecord { session: Some(id), ..record };
     let options = BuildOptions {
         pause_after: args.pause_after.clone(),
         commit: args.commit || args.parallel > 1,
         parallel: args.parallel,
     };
-    let show = Show::new(args.json);
-    let done = drive(session, task.as_deref(), options, show).await;
-    let result = match done {
-        None => Ok(130),
-        Some((_, code)) if args.json => Ok(code),
-        Some((text, code)) => report::say(&text).map(|()| code),
+    let work = async {
+        match drive(session, task.as_deref(), options, Show::new(args.json)).await {
+            None => Ok(ExitCode::Interrupted as u8),
+            Some((_, code)) if args.json => Ok(code),
+            Some((text, code)) => report::say(&text).map(|()| code),
+        }
     };
-    if let Some(held) = held {
-        held.end(&result);
-    }
-    result
+    HeldRun::during(&project_state, &record, work).await
 }
 
 /// Returns the report and exit code, or `None` after a second interrupt.
@@ -168,11 +166,9 @@ fn list(cli: &SharedArgs) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     let mut out = String::new();
     for id in BuildFolder::ids(&root) {
-        let folder =
-            BuildFolder::open(&root, &id).map_err(|error| Failure::task(error.to_string(), "try again"))?;
+        let folder = BuildFolder::open(&root, &id).map_err(|error| Failure::task(error, "try again"))?;
         let first = folder.read("report.md").and_then(|text| text.lines().next().map(str::to_owned));
-        let state =
-            first.as_deref().and_then(|line| line.rsplit(": ").next()).unwrap_or("unfinished").to_owned();
+        let state = first.as_deref().and_then(|line| line.rsplit(": ").next()).unwrap_or("unfinished");
         let task = folder.read("task.md").unwrap_or_default();
         out.push_str(&format!("{id}  {state:<12}  {}\n", base::text::one_line(&task, 100)));
     }

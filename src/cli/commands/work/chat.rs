@@ -5,11 +5,12 @@ use std::io::IsTerminal as _;
 use clap::Args;
 
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::ask;
 use crate::cli::setup::open::{self, SessionSelector};
 use base::config::paths::Paths;
+use base::protocol::exit_code::ExitCode;
 use base::protocol::op::{Op, Quick};
 use context::session::log;
 use frontend::tui::plain;
@@ -94,8 +95,8 @@ pub async fn chat(
     }
     Ok(match outcome {
         TuiOutcome::Quit => 0,
-        TuiOutcome::AgentGone => FailureKind::Task as u8,
-        TuiOutcome::Signal(_) => FailureKind::Interrupted as u8,
+        TuiOutcome::AgentGone => ExitCode::Failed as u8,
+        TuiOutcome::Signal(_) => ExitCode::Interrupted as u8,
     })
 }
 

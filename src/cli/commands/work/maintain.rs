@@ -120,10 +120,8 @@ fn left_of_last(opened: &OpenedProject, args: &MaintainArgs) -> Result<Maintain,
     let (task, left) = effective::maintenance_left(&path)?.ok_or_else(none)?;
     let left = phases(args.phase, left);
     if left.is_empty() {
-        return Err(Failure::usage(
-            "the last maintenance run is finished",
-            "start a new one with `mycode maintain \"task\"`, or name a phase with --phase",
-        ));
+        let hint = "start a new one with `mycode maintain \"task\"`, or name a phase with --phase";
+        return Err(Failure::usage("the last maintenance run is finished", hint));
     }
     Ok(Maintain::new(args.task.as_deref().unwrap_or(&task), left))
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::build;
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind, OrFail};
+use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
 use agent::assemble;
@@ -18,6 +18,7 @@ use agent::build::roles::Roles;
 use agent::qa::reviewer::{self, ChangeReviewer};
 use base::model::usage::Usage;
 use base::protocol::event::EndReason;
+use base::protocol::exit_code::ExitCode;
 use base::protocol::review::ReviewOutcome;
 use guard::redact::detector::TextSource;
 
@@ -58,7 +59,7 @@ pub async fn run(cli: &SharedArgs, args: &ReviewArgs) -> Result<u8, Failure> {
     roles.session.agents.dispatcher.cx.cancel = cancel.clone();
     let reviewed = build::until_second_interrupt(review(&mut roles, args), &cancel).await;
     let Some(reviewed) = reviewed.filter(|_| !cancel.is_cancelled()) else {
-        return Ok(FailureKind::Interrupted as u8);
+        return Ok(ExitCode::Interrupted as u8);
     };
     let outcome = reviewed?;
     let code = u8::from(outcome.is_grave());

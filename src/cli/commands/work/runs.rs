@@ -103,16 +103,12 @@ pub fn stop(args: &RunArgs) -> Result<(), Failure> {
     let run = record::find(&args.id)?;
     let id = &run.record.id;
     if !run.running {
-        return Err(Failure::usage(
-            format!("run {id} isn't running: {}", state::of(&run)),
-            "`mycode ps` lists what is running",
-        ));
+        let hint = "`mycode ps` lists what is running";
+        return Err(Failure::usage(format!("run {id} isn't running: {}", state::of(&run)), hint));
     }
     let Some(process) = run.record.process() else {
-        return Err(Failure::task(
-            format!("run {id} is on another machine or in another container"),
-            "stop it there",
-        ));
+        let hint = "stop it there";
+        return Err(Failure::task(format!("run {id} is on another machine or in another container"), hint));
     };
     // The first signal ends the work as Ctrl-C does, the second one at once.
     if !ends(process, &run.path) && !ends(process, &run.path) {

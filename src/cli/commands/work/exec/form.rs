@@ -149,10 +149,8 @@ impl FormArgs {
         setup.instructions = self.append_system_prompt.join("\n\n");
         if let Some(id) = &self.session_id {
             if !is_uuid(id) {
-                return Err(Failure::usage(
-                    format!("--session-id {id} isn't a UUID"),
-                    "leave it out for a new id, or make one with `uuidgen`",
-                ));
+                let hint = "leave it out for a new id, or make one with `uuidgen`";
+                return Err(Failure::usage(format!("--session-id {id} isn't a UUID"), hint));
             }
             if log::path_of(&setup.project_state, id).exists() {
                 return Err(Failure::usage(

@@ -19,10 +19,8 @@ pub fn all() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Failure::usage(
-            "standard input is larger than 10 MiB",
-            "put the text into a file and name the file in the task",
-        ));
+        let hint = "put the text into a file and name the file in the task";
+        return Err(Failure::usage("standard input is larger than 10 MiB", hint));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -18,10 +18,8 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     let run_id = args.background.begin();
     if let Some(file) = &args.each.each {
         if cli.continue_last {
-            return Err(Failure::usage(
-                "--each can't be used with --continue",
-                "leave out --continue; half-done tasks continue their own sessions",
-            ));
+            let hint = "leave out --continue; half-done tasks continue their own sessions";
+            return Err(Failure::usage("--each can't be used with --continue", hint));
         }
         return each::run(cli, &args.each, &args.limits, file, args.json, &run_id).await;
     }

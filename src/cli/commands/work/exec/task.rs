@@ -42,10 +42,8 @@ pub async fn run(
         return Err(empty_task());
     }
     if let Some(file) = args.output.as_deref().filter(|file| !can_hold(file)) {
-        return Err(Failure::usage(
-            format!("--output {}: there is no folder for it", file.display()),
-            "create the folder first, or name another file",
-        ));
+        let hint = "create the folder first, or name another file";
+        return Err(Failure::usage(format!("--output {}: there is no folder for it", file.display()), hint));
     }
     let (images, asked) = (args.form.images()?, prompt.clone());
     let mut setup = setup::setup(cli, args, which).await?;
@@ -76,13 +74,12 @@ pub async fn run(
         ..RunRecord::new(run.id, kind, &asked, started_in)
     };
     let state = Paths::from_env().project(started_in);
+    let work = work(args, handle, start, form, schema, &project_state);
     // The tasks of a batch are part of its run.
-    let held = args.each.batch_process.is_none().then(|| HeldRun::begin(&state, &record)).flatten();
-    let result = work(args, handle, start, form, schema, &project_state).await;
-    if let Some(held) = held {
-        held.end(&result);
+    match args.each.batch_process {
+        Some(_) => work.await,
+        None => HeldRun::during(&state, &record, work).await,
     }
-    result
 }
 
 /// The task, and text that was piped in beside it.

@@ -30,10 +30,8 @@ pub async fn run(
 ) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     if Isolation::of(&root, false) != Isolation::Worktree {
-        return Err(Failure::usage(
-            "--worktree needs a git repository",
-            "`git init`, then commit what is there",
-        ));
+        let hint = "`git init`, then commit what is there";
+        return Err(Failure::usage("--worktree needs a git repository", hint));
     }
     let folder = root.join(FOLDER).join(NAME);
     let id = match which {
