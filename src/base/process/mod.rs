@@ -9,4 +9,5 @@ pub mod reap;
 pub mod run;
 pub mod service;
 pub mod task;
+pub mod signals;
 pub mod timeout;

@@ -82,6 +82,12 @@ pub enum Answer {
     Replies { replies: Vec<String> },
 }
 
+impl Answer {
+    pub fn no() -> Self {
+        Self::No { note: String::new() }
+    }
+}
+
 /// Shown to the user for a refused call; the model gets more.
 pub fn denied(note: &str) -> String {
     if note.is_empty() { "Denied".to_owned() } else { format!("Denied: {note}") }

@@ -80,6 +80,18 @@ pub fn permission_mode(permission: Permission, mode: Mode) -> &'static str {
     }
 }
 
+/// Our mode, and the level that is chosen with it.
+pub fn of_permission_mode(name: &str) -> Option<(Mode, Permission)> {
+    Some(match name {
+        "plan" => (Mode::Plan, Permission::Ask),
+        "default" | "manual" | "dontAsk" => (Mode::Auto, Permission::Ask),
+        "acceptEdits" => (Mode::Auto, Permission::AcceptEdits),
+        "auto" => (Mode::Auto, Permission::Auto),
+        "bypassPermissions" => (Mode::Auto, Permission::Full),
+        _ => return None,
+    })
+}
+
 fn renamed<'a>(ours: &str, name: &'a str, back: bool) -> &'a str {
     let rows = TABLE.iter().filter(|(name, ..)| *name == ours).flat_map(|(.., arguments)| *arguments);
     let pair =

@@ -42,7 +42,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Update => done(update::run()),
         Command::Scripts => done(report::print(&scripts::page())),
         Command::Login { vendor, browser } => done(in_runtime(login::login(vendor.as_deref(), *browser))),
-        Command::Logout { vendor } => done(in_runtime(login::logout(vendor))),
+        Command::Logout { vendor } => done(in_runtime(login::change_key(vendor, None))),
         Command::Context(args) => done(context::run(shared, args)),
         Command::Sessions(args) => done(list::run(shared, args)),
         Command::Locate(args) => done(locate::run(shared, args)),
@@ -116,8 +116,6 @@ fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
         Some(name) => format!("did you mean `mycode {name}`? "),
         None => String::new(),
     };
-    Err(Failure::usage(
-        format!("unknown command '{word}'"),
-        format!("{meant}`mycode --help` lists all commands; to send it as a prompt: mycode -- {word}"),
-    ))
+    let hint = format!("{meant}`mycode --help` lists all commands; to send it as a prompt: mycode -- {word}");
+    Err(Failure::usage(format!("unknown command '{word}'"), hint))
 }

@@ -6,39 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 
 /// Shown below the help of `mycode exec`.
-pub const HELP: &str = "\
-The answer goes to standard output, progress to standard error. It never prompts: calls that would need \
-approval are denied. Before the run ends, the model is reminded once of loose ends: changes that nothing checked, a \
-failed test that the answer doesn't mention, open to-dos, missing files.
-
-A goal (--until CMD) is done when CMD succeeds. It ends without progress when CMD prints the same three times in a row, \
-or a round changes no file; --max-cost and --max-minutes bound all rounds together. A report of the rounds comes at \
-the end. After a limit, Ctrl-C or a kill, `mycode exec -c` continues it.
-
-Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 4 provider, 5 step limit, 6 cost limit, 7 deadline, 8 denied \
-at the end, 9 answer doesn't fit the schema, 10 done but files were set aside, 11 a build changed nothing, 12 no \
-progress with --until, 13 stuck (the same failing call again and again, empty or cut replies), 130 interrupted
-
-Many tasks (--each FILE):
-
-Each line of FILE is a task: a string, or {\"prompt\": \"...\", \"id\": \"...\", \"dir\": \"folder\"}. Without an id it is the \
-line number; dir is relative, the current folder by default.
-
-In a git repository each task works in a worktree made from the files as they are, and what it changed is committed on \
-the branch mycode/each/BATCH/ID; with --copy it works in .mycode/each/BATCH/ID; otherwise in dir itself.
-
-A task that ended adds one line to the results and is not run again. After Ctrl-C, a kill or a power cut, run the same \
-command again: half-done tasks continue their sessions. The exit code is 0 when all tasks ended with 0, otherwise 1.
-
-On several machines, --only I/N runs part I (1 to N) of N, with results of its own:
-
-  GNU parallel:
-    parallel -S host1,host2 --wd . mycode exec --each tasks.jsonl --only {}/8 ::: {1..8}
-  Slurm:
-    sbatch --array=1-8 --wrap \\
-      'mycode exec --each tasks.jsonl --only $SLURM_ARRAY_TASK_ID/8'
-  Kubernetes, as the command of an Indexed Job with completions: 8:
-    sh -c 'mycode exec --each tasks.jsonl --only $((JOB_COMPLETION_INDEX + 1))/8'";
+pub const HELP: &str = include_str!("../help/exec.txt");
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct EachArgs {

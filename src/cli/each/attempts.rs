@@ -7,9 +7,8 @@ use std::time::Instant;
 use super::args::TaskLimits;
 use super::batch::BatchRun;
 use super::child;
-use super::results::Results;
 use super::task_dir::{self, FOLDER, Isolation};
-use super::tasks::BatchTask;
+use super::tasks::{BatchTask, Results};
 use crate::cli::args::ModelArgs;
 use crate::cli::commands::work::build::until_second_interrupt;
 use crate::cli::report::{self, Failure};
@@ -55,10 +54,7 @@ pub async fn run(
     json: bool,
     run_id: &str,
 ) -> Result<u8, Failure> {
-    if Isolation::of(root, false) != Isolation::Worktree {
-        let hint = "`git init`, then commit what is there";
-        return Err(Failure::usage("-n needs a git repository, for a worktree per attempt", hint));
-    }
+    Isolation::needs_git(root, "-n needs a git repository, for a worktree per attempt")?;
     let folder = root.join(FOLDER).join(run_id);
     task_dir::make(root, &folder)?;
     let results = folder.join("results.jsonl");

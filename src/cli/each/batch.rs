@@ -16,10 +16,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::child::{self, TaskOutput};
-use super::facts::{facts, has_message};
-use super::results::Results;
+use super::sessions::{facts, has_message};
 use super::task_dir::{self, FOLDER, Isolation, TaskDir};
-use super::tasks::BatchTask;
+use super::tasks::{BatchTask, Results};
 use crate::cli::report::{self, Failure, OrFail};
 use agent::build::git;
 use base::protocol::exit_code::ExitCode;

@@ -4,8 +4,6 @@ pub mod args;
 pub mod attempts;
 pub mod batch;
 pub mod child;
-pub mod facts;
-pub mod results;
 pub mod run;
 pub mod sessions;
 pub mod task_dir;

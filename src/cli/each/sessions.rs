@@ -1,14 +1,16 @@
-//! The sessions of a batch's tasks, which worked in folders of their own and have their state elsewhere.
+//! The sessions of a batch's tasks, which worked in folders of their own and have their state elsewhere; and what they tell.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::task_dir::FOLDER;
+use super::child::TaskOutput;
+use super::task_dir::{FOLDER, TaskDir};
 use base::config::paths::Paths;
+use context::report::session::{self, SessionReport};
 use context::session::{list, log};
 
 /// Of a file of events: the first lines name the folder.
@@ -19,14 +21,14 @@ pub fn states(root: &Path) -> Vec<PathBuf> {
     let paths = Paths::from_env();
     let batches = fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten();
     let events = batches.flat_map(|batch| events(&batch.path()));
-    let folders: BTreeSet<PathBuf> = events.filter_map(|file| Some(session(&file)?.1)).collect();
+    let folders: BTreeSet<PathBuf> = events.filter_map(|file| Some(first_session(&file)?.1)).collect();
     folders.iter().filter(|folder| *folder != root).map(|folder| paths.project(folder)).collect()
 }
 
 /// The session logs of one batch's tasks.
 pub fn logs(batch: &Path) -> Vec<PathBuf> {
     let paths = Paths::from_env();
-    let found = events(batch).into_iter().filter_map(|file| session(&file));
+    let found = events(batch).into_iter().filter_map(|file| first_session(&file));
     found.map(|(id, folder)| log::path_of(&paths.project(&folder), &id)).collect()
 }
 
@@ -36,7 +38,7 @@ fn events(batch: &Path) -> Vec<PathBuf> {
 }
 
 /// The task's first session and its folder.
-fn session(events: &Path) -> Option<(String, PathBuf)> {
+fn first_session(events: &Path) -> Option<(String, PathBuf)> {
     let head = BufReader::new(File::open(events).ok()?.take(HEAD_BYTES));
     head.lines().map_while(Result::ok).find_map(|line| {
         let event: Value = serde_json::from_str(&line).ok()?;
@@ -48,4 +50,30 @@ fn session(events: &Path) -> Option<(String, PathBuf)> {
 /// The log of the task's session with this id (or the beginning of it).
 pub fn find(root: &Path, id: &str) -> Option<PathBuf> {
     states(root).iter().find_map(|state| list::find(state, id).ok())
+}
+
+fn session_of(folder: &Path, id: &str) -> Option<SessionReport> {
+    let state = Paths::from_env().project(&folder.canonicalize().ok()?);
+    session::read(&log::path_of(&state, id), 0).ok().flatten()
+}
+
+pub fn has_message(folder: &Path, id: &str) -> bool {
+    session_of(folder, id).is_some_and(|session| !session.title.is_empty())
+}
+
+pub fn facts(output: &TaskOutput, place: &TaskDir) -> Value {
+    let session = output.session.as_ref().and_then(|id| session_of(&place.folder, id)).unwrap_or_default();
+    let figures = session.figures;
+    json!({
+        "session": output.session,
+        "answer": output.answer,
+        "error": output.error,
+        "changed": figures.files.keys().collect::<Vec<_>>(),
+        "steps": figures.steps,
+        "tokens": figures.tokens.total(),
+        "cost_usd": figures.cost_usd(),
+        "elapsed_ms": figures.active_ms,
+        // A worktree is removed, unless its task failed.
+        "folder": (place.tree.is_none() || output.exit_code != Some(0)).then_some(&place.folder),
+    })
 }

@@ -29,6 +29,13 @@ impl Isolation {
             None => Self::InPlace,
         }
     }
+
+    pub fn needs_git(dir: &Path, why: &str) -> Result<(), Failure> {
+        match Self::of(dir, false) {
+            Self::Worktree => Ok(()),
+            _ => Err(Failure::usage(why, "`git init`, then commit what is there")),
+        }
+    }
 }
 
 pub struct TaskDir {

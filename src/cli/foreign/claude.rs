@@ -4,8 +4,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::rewrite::{Here, NOT_USED, OptionRow, Rewritten, Takes, rewrite};
+use super::rewrite::{Here, NOT_USED, OptionRow, Rewritten, Takes, rewrite, row};
 use crate::cli::report::Failure;
+use base::config::mode::Mode;
 use base::file;
 use base::protocol::claude_tools;
 use tools::registry;
@@ -62,10 +63,6 @@ pub const ROWS: &[OptionRow] = &[
     row(&["--resume-session-at"], Takes::One, Here::Refused, "`mycode rewind` takes a session back"),
     row(&["--resume-drops-turn"], Takes::One, Here::Refused, "`mycode rewind` takes a session back"),
 ];
-
-const fn row(names: &'static [&'static str], takes: Takes, here: Here, is: &'static str) -> OptionRow {
-    OptionRow { names, takes, here, is }
-}
 
 /// Names of Claude Code's own models, which another server doesn't have.
 const ALIASES: [&str; 6] = ["default", "sonnet", "opus", "haiku", "opusplan", "inherit"];
@@ -141,13 +138,10 @@ fn prompt_file(path: &str) -> Result<Vec<String>, String> {
 }
 
 fn mode(mode: &str) -> Result<Vec<String>, String> {
-    match mode {
-        "default" | "manual" | "dontAsk" => args("--permission", "ask"),
-        "acceptEdits" => args("--permission", "accept-edits"),
-        "auto" => args("--permission", "auto"),
-        "bypassPermissions" => args("--permission", "full"),
-        "plan" => args("--mode", "plan"),
-        _ => Err("use default, acceptEdits, plan, auto, dontAsk or bypassPermissions".to_owned()),
+    match claude_tools::of_permission_mode(mode) {
+        Some((Mode::Plan, _)) => args("--mode", "plan"),
+        Some((_, level)) => args("--permission", level.into_str()),
+        None => Err("use default, acceptEdits, plan, auto, dontAsk or bypassPermissions".to_owned()),
     }
 }
 

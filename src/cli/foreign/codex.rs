@@ -3,7 +3,8 @@
 
 use std::ffi::OsString;
 
-use super::rewrite::{Here, NOT_USED, OptionRow, Rewritten, Takes, rewrite};
+use super::rewrite::{Here, NOT_USED, OptionRow, Rewritten, Takes, rewrite, row};
+use crate::cli::args::PERMISSIONS;
 use crate::cli::report::Failure;
 
 #[rustfmt::skip]
@@ -44,16 +45,8 @@ pub const SETTINGS: &[OptionRow] = &[
     row(&["sandbox_workspace_write.network_access"], Takes::One, Here::NoteOn("true"), "true: commands reach the network only with danger-full-access"),
 ];
 
-const OTHER_SETTING: OptionRow = row(
-    &[],
-    Takes::One,
-    Here::Note,
-    "Codex's setting has no effect here; `mycode doctor --config` shows mycode's",
-);
-
-const fn row(names: &'static [&'static str], takes: Takes, here: Here, is: &'static str) -> OptionRow {
-    OptionRow { names, takes, here, is }
-}
+const NO_EFFECT: &str = "Codex's setting has no effect here; `mycode doctor --config` shows mycode's";
+const OTHER_SETTING: OptionRow = row(&[], Takes::One, Here::Note, NO_EFFECT);
 
 /// What stands behind `exec`, in our options; with `resume` and `review` as Codex has them.
 pub fn translated(
@@ -68,7 +61,7 @@ pub fn translated(
         done.apply(row, &format!("-c {key}"), &[value])?;
     }
     let levels = done.take("--permission");
-    let strictest = LEVELS.iter().find(|level| levels.iter().any(|one| one == *level)).copied();
+    let strictest = PERMISSIONS.iter().find(|level| levels.iter().any(|one| one == *level)).copied();
     if let Some(level) = strictest.or(levels.last().map(String::as_str)) {
         done.add(&["--permission", level]);
     }
@@ -78,8 +71,6 @@ pub fn translated(
     }
     Ok(done)
 }
-
-const LEVELS: [&str; 5] = ["read-only", "ask", "accept-edits", "auto", "full"];
 
 /// Takes the settings out; a `-c` without one becomes `--continue`.
 fn separated(args: impl Iterator<Item = OsString>, settings: &mut Vec<(String, String)>) -> Vec<OsString> {

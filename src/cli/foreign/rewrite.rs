@@ -15,6 +15,10 @@ pub struct OptionRow {
     pub is: &'static str,
 }
 
+pub const fn row(names: &'static [&'static str], takes: Takes, here: Here, is: &'static str) -> OptionRow {
+    OptionRow { names, takes, here, is }
+}
+
 /// How many arguments belong to it, besides what is written as `--name=value`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
@@ -169,8 +173,6 @@ fn no_value(name: &str, row: &OptionRow) -> Failure {
 }
 
 pub fn refused(what: &str, why: &str) -> Failure {
-    Failure::usage(
-        format!("{}: {why}", what.trim_end()),
-        "`mycode help scripts` lists the options of Claude Code and Codex, and what they are here",
-    )
+    let hint = "`mycode help scripts` lists the options of Claude Code and Codex, and what they are here";
+    Failure::usage(format!("{}: {why}", what.trim_end()), hint)
 }

@@ -70,10 +70,8 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
         }
         if Instant::now() > deadline {
             let _ = child.kill();
-            return Err(Failure::task(
-                format!("the run did not start within {} s", LIMIT.as_secs()),
-                format!("{} has its output; `mycode doctor` tests the model's server", said.display()),
-            ));
+            let hint = format!("{} has its output; `mycode doctor` tests the model's server", said.display());
+            return Err(Failure::task(format!("the run did not start within {} s", LIMIT.as_secs()), hint));
         }
         tokio::time::sleep(PAUSE).await;
     }

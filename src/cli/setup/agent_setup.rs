@@ -6,7 +6,7 @@ use super::limits;
 use super::open::{self, OpenedProject, SessionSelector};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::Failure;
-use agent::assemble::{self, Handle, Setup};
+use agent::assemble::Setup;
 use agent::sampling::metered;
 use base::config::settings::{Origin, Permission, WorkSettings};
 use base::model::provider::Provider;
@@ -105,10 +105,6 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
         instructions: String::new(),
         session_id: None,
     })
-}
-
-pub fn start(setup: Setup) -> Result<Handle, Failure> {
-    Ok(assemble::start(setup)?)
 }
 
 /// No user is watching, so a level that the kernel can't enforce must not run.

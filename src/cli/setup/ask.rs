@@ -163,10 +163,9 @@ fn welcome_text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
     let known = VENDORS.iter().enumerate().flat_map(|(place, vendor)| {
         vendor.keys.iter().enumerate().map(move |(number, name)| (name.as_str(), place < 2 && number == 0))
     });
+    let state = |name: &str| if is_set(name) { "is set" } else { "is not set" };
     let shown = known.filter(|(name, always)| *always || is_set(name));
-    let keys: Vec<String> = shown
-        .map(|(name, _)| format!("{name} {}", if is_set(name) { "is set" } else { "is not set" }))
-        .collect();
+    let keys: Vec<String> = shown.map(|(name, _)| format!("{name} {}", state(name))).collect();
     let mut servers = LOCAL_SERVERS.map(|(name, _)| name).to_vec();
     servers.dedup();
     let model = match &loaded.provider {

@@ -11,7 +11,7 @@ use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ReminderTopic};
 use base::model::usage::Usage;
 use base::protocol::approval::Question;
-use base::protocol::event::{EndReason, Event, Level, READING, ServiceRow, TurnEnd};
+use base::protocol::event::{EndReason, Event, Level, ServiceRow, TurnEnd, silence};
 use base::protocol::goal::{GoalRound, GoalState};
 use base::sanitize::clean;
 use base::text;
@@ -164,13 +164,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 self.line(YELLOW, &format!("attempt {attempt} of {of} in {wait}: {reason}"));
             }
             Event::Silent { since_ms, left_ms, alive } => {
-                let since = seconds(*since_ms);
-                let what = if *alive { "connected, but no answer" } else { "no data from the server" };
-                let text = match left_ms {
-                    Some(left) => format!("{what} for {since}; giving up in {}", seconds(*left)),
-                    None => format!("{}: {since}", READING.to_lowercase()),
-                };
-                self.line(DIM, &text);
+                self.line(DIM, &silence(&seconds(*since_ms), left_ms.map(seconds), *alive));
             }
             Event::Nudge(nudge) => {
                 self.cut = nudge.kind == ReminderTopic::Cut;

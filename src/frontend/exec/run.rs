@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use futures_util::stream::{Stream, StreamExt};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::compat::claude::{Claude, ClaudeForm};
@@ -15,6 +15,7 @@ use super::json::Json;
 use super::output_schema::OutputSchema;
 use super::printer::{ModelAnswer, Printer, failed};
 use super::turn_answer::TurnAnswer;
+use base::process::signals;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::protocol::exit_code::ExitCode;
@@ -226,15 +227,7 @@ pub fn gone(interrupted: bool) -> EndReason {
 pub fn interrupts() -> impl Stream<Item = ()> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let wanted = kinds.into_iter().filter(|kind| !is_ignored(&status, kind.as_raw_value()));
-    let signals = wanted.filter_map(|kind| signal(kind).ok()).map(|mut signal| {
-        Box::pin(async_stream::stream! {
-            while signal.recv().await.is_some() {
-                yield ();
-            }
-        })
-    });
-    futures_util::stream::select_all(signals)
+    signals::any(kinds.into_iter().filter(move |kind| !is_ignored(&status, kind.as_raw_value())))
 }
 
 /// Whether a `/proc/…/status` text shows signal `number` as ignored.
@@ -357,13 +350,15 @@ mod tests {
 
     #[tokio::test]
     async fn unwritable_answer() {
-        for (kind, code) in [(io::ErrorKind::StorageFull, EXIT_FAILED), (io::ErrorKind::BrokenPipe, 0)] {
+        for (kind, code) in
+            [(io::ErrorKind::StorageFull, ExitCode::Failed as u8), (io::ErrorKind::BrokenPipe, 0)]
+        {
             let (ops, _sent) = unbounded_channel();
             let (tell, events) = unbounded_channel();
             tell.send(end(EndReason::Done)).unwrap_or_default();
             drop(tell);
             let outcome = run_with(ops, events, task(), &mut Closed(kind), stream::pending(), None).await;
-            assert_eq!((outcome.exit_code, outcome.lost.is_some()), (code, code == EXIT_FAILED));
+            assert_eq!((outcome.exit_code, outcome.lost.is_some()), (code, code == ExitCode::Failed as u8));
         }
     }
 

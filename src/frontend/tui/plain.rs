@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use futures_util::StreamExt as _;
 use ratatui::text::Line;
-use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -21,8 +21,9 @@ use crate::tui::render::theme::Theme;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 use crate::tui::update::on_popup::decline;
+use base::process::signals;
 use base::protocol::approval::QuestionId;
-use base::protocol::event::{Event, READING};
+use base::protocol::event::{Event, silence};
 use base::protocol::op::{Control, Op};
 use base::sanitize;
 
@@ -95,8 +96,7 @@ impl PlainChat {
     async fn run(&mut self, mut events: UnboundedReceiver<Event>) -> io::Result<TuiOutcome> {
         let mut lines = BufReader::new(tokio::io::stdin()).lines();
         let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut hangup = signal(SignalKind::hangup())?;
+        let mut killed = signals::any([SignalKind::terminate(), SignalKind::hangup()]);
         let mut ended = false;
         loop {
             self.ask()?;
@@ -135,8 +135,7 @@ impl PlainChat {
                     let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
                     self.take_in(Msg::Key(key))? || self.app.quit_armed
                 }
-                _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
-                _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                _ = killed.next() => return Ok(TuiOutcome::Killed),
                 event = events.recv() => match event {
                     Some(event) => self.event(event)?,
                     None => return Ok(TuiOutcome::AgentGone),
@@ -162,12 +161,8 @@ impl PlainChat {
                 self.print(&format!("attempt {attempt} of {of} in {seconds} s: {reason}"))?;
             }
             Event::Silent { since_ms, alive, left_ms } => {
-                let what = match left_ms {
-                    None => READING,
-                    Some(_) if *alive => "connected, but no answer for",
-                    Some(_) => "no data from the server for",
-                };
-                self.print(&format!("{what} {} s", since_ms / 1_000))?;
+                let seconds = |ms: u64| format!("{} s", ms / 1_000);
+                self.print(&silence(&seconds(*since_ms), left_ms.map(seconds), *alive))?;
             }
             _ => {}
         }

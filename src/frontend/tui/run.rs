@@ -28,6 +28,7 @@ use crate::tui::transcript::replay;
 use crate::tui::update::on_message::update;
 use base::config::settings::ScreenSettings;
 use base::process::task;
+use base::process::signals;
 use base::protocol::event::{Event, Level};
 use base::protocol::op::{Control, Op, Quick};
 
@@ -52,8 +53,8 @@ const REWRAPPED: usize = 4_000;
 pub enum TuiOutcome {
     Quit,
     AgentGone,
-    /// A signal number; SIGHUP if the terminal closed.
-    Signal(i32),
+    /// By a signal, or because the terminal is gone.
+    Killed,
 }
 
 /// Runs the interface until it ends; returns why, and the open session. By then `Control::Shutdown` has been sent
@@ -161,10 +162,9 @@ impl FrontEnd {
         mut results: UnboundedReceiver<Msg>,
     ) -> io::Result<TuiOutcome> {
         let mut keys = EventStream::new();
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut hangup = signal(SignalKind::hangup())?;
-        let mut quit = signal(SignalKind::quit())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
+        let killing =
+            [SignalKind::terminate(), SignalKind::hangup(), SignalKind::quit(), SignalKind::interrupt()];
+        let mut killed = signals::any(killing);
         let mut stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
         let mut continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
         let gone = setup::hung_up();
@@ -204,10 +204,10 @@ impl FrontEnd {
                         }
                         setup::rearm_waiting_input();
                         if burst.ended {
-                            return Ok(TuiOutcome::Signal(Signal::HUP.as_raw()));
+                            return Ok(TuiOutcome::Killed);
                         }
                     }
-                    Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                    Some(Err(_)) | None => return Ok(TuiOutcome::Killed),
                 },
                 _ = resized.recv() => {
                     setup::rearm_input();
@@ -224,11 +224,8 @@ impl FrontEnd {
                     continue;
                 }
                 Some(msg) = results.recv() => next = self.handle(msg)?,
-                _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
-                _ = quit.recv() => return Ok(TuiOutcome::Signal(Signal::QUIT.as_raw())),
-                _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
-                _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
-                () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                _ = killed.next() => return Ok(TuiOutcome::Killed),
+                () = &mut gone => return Ok(TuiOutcome::Killed),
                 // Its message stays in the scrollback.
                 () = setup::given_back() => {
                     self.take_terminal()?;
@@ -266,7 +263,7 @@ impl FrontEnd {
                     drop(keys);
                     self.edit().await?;
                     keys = EventStream::new();
-                    interrupt = signal(SignalKind::interrupt())?;
+                    killed = signals::any(killing);
                     stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
                 }
             }

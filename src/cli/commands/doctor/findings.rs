@@ -46,10 +46,8 @@ pub fn check(findings: &mut Findings<'_>) {
     let project = paths::project_config(&opened.workspace);
     findings.line("project config", format!("{}{}", project.display(), exists(&project)));
     findings.line("state", opened.project_state.display().to_string());
-    findings.line(
-        "permission",
-        format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.into_str()),
-    );
+    let level = opened.loaded.work.permission.into_str();
+    findings.line("permission", format!("{level} in the chat, auto in exec unless set"));
     check_sources(findings);
 }
 
@@ -125,13 +123,8 @@ pub fn check_rules(findings: &mut Findings<'_>) {
 pub fn check_skills(findings: &mut Findings<'_>) {
     let (skills, unusable) = SkillSet::read(&findings.opened.loaded.own.skills);
     let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-    findings.line(
-        "skills",
-        match names.len() {
-            0 => "none".to_owned(),
-            count => format!("{count} ({})", elide(&names.join(", "), SHOWN_NAMES_CHARS)),
-        },
-    );
+    let shown = format!("{} ({})", names.len(), elide(&names.join(", "), SHOWN_NAMES_CHARS));
+    findings.line("skills", if names.is_empty() { "none" } else { &shown });
     unusable.iter().for_each(|why| findings.line("", why));
 }
 
@@ -146,8 +139,8 @@ pub fn check_mcp(findings: &mut Findings<'_>) {
     let loaded = &findings.opened.loaded;
     let (servers, unusable) = servers::configured(loaded);
     for server in &servers {
-        findings
-            .line("MCP server", format!("{}: {} ({})", server.name, server.shown(), describe::state(server)));
+        let (name, target, state) = (&server.name, server.shown(), describe::state(server));
+        findings.line("MCP server", format!("{name}: {target} ({state})"));
     }
     unusable.iter().for_each(|problem| findings.line("MCP server", problem));
 }
@@ -169,11 +162,8 @@ pub fn check_hooks(findings: &mut Findings<'_>) {
 
 pub fn check_web(findings: &mut Findings<'_>) {
     let loaded = &findings.opened.loaded;
-    let searches = || {
-        let settings = loaded.provider.as_ref()?;
-        Searcher::new(settings).ok().flatten()
-    };
-    let search = match (loaded.web.search, searches().is_some()) {
+    let searcher = loaded.provider.as_ref().and_then(|settings| Searcher::new(settings).ok().flatten());
+    let search = match (loaded.web.search, searcher.is_some()) {
         (true, true) => "by the model's server",
         (true, false) => {
             "none: this model's server has no search that mycode knows (an MCP server may have one)"
@@ -185,6 +175,5 @@ pub fn check_web(findings: &mut Findings<'_>) {
         [] => String::new(),
         hosts => format!(", also from {}", hosts.join(", ")),
     };
-    let line = format!("search {search}; web pages: asks for each host{hosts}");
-    findings.line("web", line);
+    findings.line("web", format!("search {search}; web pages: asks for each host{hosts}"));
 }

@@ -13,24 +13,7 @@ use base::text;
 use provider::unconfigured;
 use provider::window::probe;
 
-const HELP: &str = "\
-How each kind of model is used:
-
-GPT-5.4 and later, GPT-6: Responses, stateless, encrypted reasoning sent back. For any other server that supports \
-it: --provider responses.
-
-Claude 4.5 to 5.5: Messages, with adaptive thinking and effort by model. Thinking is sent back only after an unchanged \
-past.
-
-DeepSeek, Kimi, GLM, Gemini, Grok, Qwen, OpenRouter, LiteLLM: Chat Completions, with reasoning and signatures sent \
-back as each requires.
-
-Ollama, llama.cpp, LM Studio, vLLM: Chat Completions. The real window is asked for, learned from refusals, and \
-remembered.
-
-A models.toml next to your config.toml adds or changes models (window, price, effort). A model that isn't listed \
-works, at an unknown price. Requests stay below a size where a prompt costs a multiple unless you set \
-context_window. Vertex and signed Bedrock need a gateway.";
+const HELP: &str = include_str!("../../help/models.txt");
 
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]

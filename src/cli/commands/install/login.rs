@@ -26,13 +26,13 @@ pub async fn login(vendor: Option<&str>, browser: bool) -> Result<(), Failure> {
             key = key_from_page(vendor) => key.map_err(failed)?,
             _ = tokio::signal::ctrl_c() => return Err(interrupted()),
         };
-        return changed(vendor, Some(key)).await;
+        return change_key(vendor, Some(key)).await;
     }
     if io::stdin().is_terminal() {
         report::print(&format!("API key for {vendor} (it isn't shown): "))?;
     }
     let key = read_key().await?;
-    changed(vendor, Some(key)).await
+    change_key(vendor, Some(key)).await
 }
 
 async fn key_from_page(vendor: &str) -> Result<Secret, String> {
@@ -53,11 +53,8 @@ fn interrupted() -> Failure {
     Failure::new(ExitCode::Interrupted, "interrupted", "no key was saved")
 }
 
-pub async fn logout(vendor: &str) -> Result<(), Failure> {
-    changed(vendor, None).await
-}
-
-async fn changed(vendor: &str, key: Option<Secret>) -> Result<(), Failure> {
+/// Saves a key, or removes it.
+pub async fn change_key(vendor: &str, key: Option<Secret>) -> Result<(), Failure> {
     let done = change(&Paths::from_env().config, vendor, key).await;
     report::say(&format!("{}\n", done.map_err(failed)?))
 }

@@ -35,8 +35,6 @@ fn unknown(name: &str, whole: &clap::Command) -> Failure {
     let names = || whole.get_subcommands().map(clap::Command::get_name);
     let meant = fuzzy::nearest_name(name, names()).map(|near| format!("did you mean `mycode man {near}`? "));
     let all = names().collect::<Vec<_>>().join(", ");
-    Failure::usage(
-        format!("unknown command '{name}'"),
-        format!("{}commands: {all}", meant.unwrap_or_default()),
-    )
+    let hint = format!("{}commands: {all}", meant.unwrap_or_default());
+    Failure::usage(format!("unknown command '{name}'"), hint)
 }

@@ -31,25 +31,17 @@ fn way(exe: &Path, source: &Path, exists: &dyn Fn(&Path) -> bool) -> (String, St
     {
         return ("installed by cargo".to_owned(), by_cargo(root));
     }
-    let listed = |list: &str| folder == Path::new("/usr/bin") && exists(Path::new(list));
+    let packaged = |list: &str| folder == Path::new("/usr/bin") && exists(Path::new(list));
     let packages = [
-        (within("/nix/store/"), "Nix", "nix profile upgrade mycode"),
-        (within("/Cellar/"), "Homebrew", "brew upgrade mycode"),
-        (
-            listed("/var/lib/dpkg/info/mycode.list"),
-            "Debian or Ubuntu",
-            "sudo apt update && sudo apt install mycode",
-        ),
-        (listed("/lib/apk/db/installed"), "Alpine", "sudo apk upgrade mycode"),
-        (listed("/var/lib/pacman/local"), "Arch", "sudo pacman -Syu mycode"),
-        (
-            listed("/var/lib/rpm"),
-            "Fedora or SUSE",
-            "sudo dnf upgrade mycode   # or: sudo zypper update mycode",
-        ),
+        (within("/nix/store/"), "nix profile upgrade mycode"),
+        (within("/Cellar/"), "brew upgrade mycode"),
+        (packaged("/var/lib/dpkg/info/mycode.list"), "sudo apt update && sudo apt install mycode"),
+        (packaged("/lib/apk/db/installed"), "sudo apk upgrade mycode"),
+        (packaged("/var/lib/pacman/local"), "sudo pacman -Syu mycode"),
+        (packaged("/var/lib/rpm"), "sudo dnf upgrade mycode   # or: sudo zypper update mycode"),
     ];
-    if let Some((_, of, command)) = packages.into_iter().find(|(here, ..)| *here) {
-        return (format!("a package of {of}"), command.to_owned());
+    if let Some((_, command)) = packages.into_iter().find(|(here, _)| *here) {
+        return ("installed as a package".to_owned(), command.to_owned());
     }
     let exe = exe.display();
     let command = format!(
@@ -62,9 +54,8 @@ fn way(exe: &Path, source: &Path, exists: &dyn Fn(&Path) -> bool) -> (String, St
 /// Cargo records the source of an installed program: `mycode 0.1.0 (path+file:///src)`,
 /// `(git+https://host/repo#commit)` or `(registry+https://…)`.
 fn by_cargo(root: &Path) -> String {
-    let list =
-        file::read(&root.join(".crates2.json"), MAX_LIST_BYTES).map(|(bytes, _)| bytes).unwrap_or_default();
-    let list: serde_json::Value = serde_json::from_slice(&list).unwrap_or_default();
+    let list = file::small_text(&root.join(".crates2.json"), MAX_LIST_BYTES).unwrap_or_default();
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap_or_default();
     let installs = list["installs"].as_object();
     let entry = installs.and_then(|all| all.keys().find(|name| name.starts_with("mycode ")));
     from_source(entry.map_or("", String::as_str))

@@ -173,10 +173,8 @@ pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
                 ));
             }
             if !args.is_for_http() {
-                return Err(Failure::usage(
-                    "--env, --writable, --no-network and --no-sandbox are for commands",
-                    "a server with an address takes --header and --oauth",
-                ));
+                let why = "--env, --writable, --no-network and --no-sandbox are for commands";
+                return Err(Failure::usage(why, "a server with an address takes --header and --oauth"));
             }
             value["url"] = url.as_str().into();
             let headers = load::header_table(&args.http.header)?;

@@ -41,10 +41,8 @@ impl OpenedServers {
 }
 
 pub fn no_server(name: &str) -> Failure {
-    Failure::usage(
-        format!("unknown server '{name}'"),
-        "`mycode mcp list` lists all; `mycode mcp add` adds one; a project's own need `mycode trust`",
-    )
+    let hint = "`mycode mcp list` lists all; `mycode mcp add` adds one; a project's own need `mycode trust`";
+    Failure::usage(format!("unknown server '{name}'"), hint)
 }
 
 /// Prints the address of the sign-in page, and opens it if there is a browser.

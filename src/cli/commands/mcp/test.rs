@@ -51,10 +51,8 @@ pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
     let catalog = servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
     let Some(tool) = catalog.tools.iter().find(|known| known.name == *tool) else {
         let names: Vec<&str> = catalog.tools.iter().map(|tool| &*tool.name).collect();
-        return Err(Failure::usage(
-            format!("{name} has no tool {tool}"),
-            format!("it has: {}", names.join(", ")),
-        ));
+        let hint = format!("it has: {}", names.join(", "));
+        return Err(Failure::usage(format!("{name} has no tool {tool}"), hint));
     };
     let ours = catalog.is_ours(tool);
     let called = servers.with(name, |connection| {

@@ -43,13 +43,10 @@ pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
     let workspace = open::workspace(cli.model.folder.as_deref())?;
     let asks = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let found = match &args.session {
-        Some(file) if Path::new(file).is_file() => Some(PeerSession {
-            id: file.clone(),
-            path: file.into(),
-            title: String::new(),
-            updated_ms: 0,
-            side: false,
-        }),
+        Some(file) if Path::new(file).is_file() => {
+            let (id, path, title) = (file.clone(), file.into(), String::new());
+            Some(PeerSession { id, path, title, updated_ms: 0, side: false })
+        }
         _ => choose(peer, &workspace, args, asks)?,
     };
     let Some(found) = found else { return Ok(0) };
@@ -65,23 +62,15 @@ pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
     let log = write::write(&told, peer.name, &project_state, &workspace)?;
     let id = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let turns = told.steps.iter().filter(|step| matches!(step, Step::User { .. })).count();
-    let mut about = format!(
-        "Imported {} from {}: {}",
-        text::plural(turns, "message"),
-        peer.title,
-        on_one_line(&told.title())
-    );
+    let (messages, title) = (text::plural(turns, "message"), on_one_line(&told.title()));
+    let mut about = format!("Imported {messages} from {}: {title}", peer.title);
     if told.unknown > 0 {
-        about.push_str(&format!(
-            "\n{} could not be read and were left out.",
-            text::plural(told.unknown, "line")
-        ));
+        let lines = text::plural(told.unknown, "line");
+        about.push_str(&format!("\n{lines} could not be read and were left out."));
     }
     if let Some(folder) = told.folder.as_ref().filter(|folder| **folder != workspace) {
-        about.push_str(&format!(
-            "\nIt worked in {}, not in this folder.",
-            on_one_line(&folder.to_string_lossy())
-        ));
+        let folder = on_one_line(&folder.to_string_lossy());
+        about.push_str(&format!("\nIt worked in {folder}, not in this folder."));
     }
     eprintln!("{}", base::sanitize::clean(&about));
     if args.no_open || !asks {
@@ -93,18 +82,14 @@ pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
 
 pub fn peer(name: &str) -> Result<&'static Peer, Failure> {
     list::peer(name).ok_or_else(|| {
-        Failure::usage(
-            format!("can't import from '{name}'"),
-            format!("name one of: {}", list::names().join(", ")),
-        )
+        let hint = format!("name one of: {}", list::names().join(", "));
+        Failure::usage(format!("can't import from '{name}'"), hint)
     })
 }
 
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::task(
-        format!("the session {} can't be read: {error}", path.display()),
-        "check that the file is there and yours; for opencode, that `opencode` is in your PATH",
-    )
+    let hint = "check that the file is there and yours; for opencode, that `opencode` is in your PATH";
+    Failure::task(format!("the session {} can't be read: {error}", path.display()), hint)
 }
 
 fn choose(peer: &Peer, here: &Path, args: &ImportArgs, asks: bool) -> Result<Option<PeerSession>, Failure> {
@@ -116,19 +101,16 @@ fn choose(peer: &Peer, here: &Path, args: &ImportArgs, asks: bool) -> Result<Opt
     found.sort_by_key(|found| std::cmp::Reverse(found.updated_ms));
     if let Some(wanted) = wanted {
         found.retain(|found| found.id.starts_with(wanted));
+        let (title, name) = (peer.title, peer.name);
+        let hint =
+            format!("`mycode import {name}` lists this folder's sessions; a path to a file works as well");
         return match found.len() {
             1 => Ok(found.pop()),
-            0 => Err(Failure::usage(
-                format!("{} has no session {wanted}", peer.title),
-                format!(
-                    "`mycode import {}` lists this folder's sessions; a path to a file works as well",
-                    peer.name
-                ),
-            )),
-            _ => Err(Failure::usage(
-                format!("{} has {} sessions that begin with {wanted}", peer.title, found.len()),
-                "type more of the ID",
-            )),
+            0 => Err(Failure::usage(format!("{title} has no session {wanted}"), hint)),
+            several => {
+                let why = format!("{title} has {several} sessions that begin with {wanted}");
+                Err(Failure::usage(why, "type more of the ID"))
+            }
         };
     }
     if found.is_empty() {
@@ -140,14 +122,9 @@ fn choose(peer: &Peer, here: &Path, args: &ImportArgs, asks: bool) -> Result<Opt
     }
     found.truncate(LISTED);
     for (at, row) in found.iter().enumerate() {
-        let when = clock::local(row.updated_ms);
-        let when = when.get(..16).unwrap_or(&when);
-        report::say(&format!(
-            "{:>3}  {}  {when}  {}\n",
-            at + 1,
-            on_one_line(&row.id),
-            on_one_line(&row.title)
-        ))?;
+        let (when, id, title) =
+            (clock::local_minute(row.updated_ms), on_one_line(&row.id), on_one_line(&row.title));
+        report::say(&format!("{:>3}  {id}  {when}  {title}\n", at + 1))?;
     }
     if !asks {
         eprintln!("Import one with: mycode import {} <id>, or --last", peer.name);

@@ -1,9 +1,11 @@
 //! Fetches a plugin: copies a folder, or gets one commit of a repository.
 
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
+use walkdir::WalkDir;
 
 use crate::cli::report::Failure;
 use base::process::git;
@@ -66,10 +68,8 @@ impl PluginSource {
             (Some("github"), _, Some(repo)) => format!("https://github.com/{repo}"),
             (Some("url" | "git" | "git-subdir"), Some(url), _) => url,
             (kind, ..) => {
-                return Err(format!(
-                    "its source is of kind {}, which isn't supported",
-                    kind.unwrap_or("unknown")
-                ));
+                let kind = kind.unwrap_or("unknown");
+                return Err(format!("its source is of kind {kind}, which isn't supported"));
             }
         };
         let mut source = Self::read(&url).map_err(|failure| failure.to_string())?;
@@ -99,8 +99,7 @@ pub async fn fetch(source: &PluginSource, into: &Path) -> Result<FetchedPlugin, 
     fs::create_dir_all(into)?;
     let version = match &source.at {
         At::Folder(folder) => {
-            let (mut names, mut left) = (String::new(), (MAX_FILES, MAX_BYTES));
-            copy(folder, into, Path::new(""), &mut names, &mut left)?;
+            let names = copy(folder, into)?;
             file::hash(names.as_bytes())
         }
         At::Repository { url, commit } => commit_of(url, commit.as_deref(), into).await?,
@@ -120,34 +119,27 @@ pub fn inside(root: &Path, below: &str) -> Result<PathBuf, Failure> {
     Err(Failure::task(format!("the repository has no folder {below}"), hint))
 }
 
-/// Without `.git` and links. `names` gets the name and hash of each file, in order.
-fn copy(
-    from: &Path,
-    to: &Path,
-    name: &Path,
-    names: &mut String,
-    left: &mut (usize, u64),
-) -> Result<(), Failure> {
-    let mut entries: Vec<_> = fs::read_dir(from)?.collect::<Result<_, _>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
-        let name = name.join(entry.file_name());
-        if kind.is_dir() && entry.file_name() != ".git" {
+/// Without `.git` and links. Returns the name and hash of each file, in order.
+fn copy(from: &Path, to: &Path) -> Result<String, Failure> {
+    let (mut names, mut files, mut bytes) = (String::new(), 0, 0);
+    let entries = WalkDir::new(from).sort_by_file_name().into_iter();
+    for entry in entries.filter_entry(|entry| entry.file_name() != ".git") {
+        let entry = entry.map_err(io::Error::from)?;
+        let name = entry.path().strip_prefix(from).unwrap_or(entry.path());
+        let target = to.join(name);
+        if entry.file_type().is_dir() {
             fs::create_dir_all(&target)?;
-            copy(&entry.path(), &target, &name, names, left)?;
-        } else if kind.is_file() {
-            let size = entry.metadata()?.len();
-            if left.0 == 0 || left.1 < size {
+        } else if entry.file_type().is_file() {
+            (files, bytes) = (files + 1, bytes + entry.metadata().map_err(io::Error::from)?.len());
+            if files > MAX_FILES || bytes > MAX_BYTES {
                 let hint = "name the plugin's own folder";
                 return Err(Failure::usage("the folder is too large for a plugin", hint));
             }
-            *left = (left.0 - 1, left.1 - size);
             fs::copy(entry.path(), &target)?;
             names.push_str(&format!("{} {}\n", name.display(), file::hash(&fs::read(&target)?)));
         }
     }
-    Ok(())
+    Ok(names)
 }
 
 async fn commit_of(url: &str, wanted: Option<&str>, into: &Path) -> Result<String, Failure> {

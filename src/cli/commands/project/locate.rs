@@ -17,12 +17,7 @@ use evidence::rank::locate::RankedFile;
 use evidence::retriever::ContextRetriever;
 use evidence::terms::translate;
 
-const HELP: &str = "\
-A new task is sent to the model with its likely files, each only where its chance is worth its tokens (task_context \
-= false turns this off).
-
-On 423 real issues and commits, on which the signals were also chosen, all changed files come first in 40 %, are \
-among the first five in 74 %, and among the first ten in 81 %.";
+const HELP: &str = include_str!("../../help/locate.txt");
 
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]

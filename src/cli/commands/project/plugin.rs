@@ -58,7 +58,8 @@ pub async fn run(cli: &SharedArgs, args: &PluginArgs) -> Result<(), Failure> {
 
 async fn add(folder: &Path, written: &str, name: Option<&str>, trust: bool) -> Result<(), Failure> {
     file::create_private_folder(folder)?;
-    let new = tempfile_in(folder)?;
+    let new = folder.join(format!(".new-{:08x}", fastrand::u32(..)));
+    file::create_private_folder(&new)?;
     let found = find(&PluginSource::read(written)?, name, &new).await;
     let placed = found.and_then(|found| place(folder, written, found));
     let _ = fs::remove_dir_all(&new);
@@ -73,11 +74,8 @@ async fn add(folder: &Path, written: &str, name: Option<&str>, trust: bool) -> R
     if !changes.is_empty() {
         report::print(&format!("Changed since you trusted it:\n{}", sanitize::reveal(&changes)))?;
     }
-    let yes = trust
-        || io::stdin().is_terminal()
-            && ask::yes(
-                "Its hooks and MCP servers run on this machine. Activate it? [y] yes   [n] no (default): ",
-            )?;
+    let question = "Its hooks and MCP servers run on this machine. Activate it? [y] yes   [n] no (default): ";
+    let yes = trust || io::stdin().is_terminal() && ask::yes(question)?;
     if !yes {
         return report::print("It is not active. To activate it, add it again with --trust.\n");
     }
@@ -138,21 +136,13 @@ fn chosen(market: &Value, name: Option<&str>) -> Result<Value, Failure> {
     let all = market["plugins"].as_array().map(Vec::as_slice).unwrap_or_default();
     let names: Vec<&str> = all.iter().filter_map(|one| one["name"].as_str()).collect();
     let named = |name: &str| all.iter().find(|one| one["name"] == name).cloned();
-    let found = match name {
-        Some(name) => named(name),
-        None if all.len() == 1 => Some(all[0].clone()),
-        None => None,
+    let (found, what) = match (name, all) {
+        (Some(name), _) => (named(name), format!("it lists no plugin '{name}'")),
+        (None, [one]) => (Some(one.clone()), String::new()),
+        (None, _) => (None, "it lists several plugins".to_owned()),
     };
-    found.ok_or_else(|| {
-        let what = match name {
-            Some(name) => format!("it lists no plugin '{name}'"),
-            None => "it lists several plugins".to_owned(),
-        };
-        Failure::usage(
-            what,
-            format!("name one of them after the source: {}", sanitize::reveal(&names.join(", "))),
-        )
-    })
+    let hint = format!("name one of them after the source: {}", sanitize::reveal(&names.join(", ")));
+    found.ok_or_else(|| Failure::usage(what, hint))
 }
 
 fn read(path: &Path) -> Result<Option<Value>, Failure> {
@@ -198,15 +188,10 @@ fn unusable(why: &str) -> Failure {
     )
 }
 
-fn tempfile_in(folder: &Path) -> io::Result<PathBuf> {
-    let new = folder.join(format!(".new-{:08x}", fastrand::u32(..)));
-    file::create_private_folder(&new)?;
-    Ok(new)
-}
-
 fn described(plugin: &Plugin) -> String {
     let record = &plugin.record;
-    let mut lines = format!("{} {} from {}", record.name, short(&record.version), record.source);
+    let version = record.version.get(..12).unwrap_or(&record.version);
+    let mut lines = format!("{} {version} from {}", record.name, record.source);
     if let Some(about) = record.manifest["description"].as_str() {
         lines.push_str(&format!("\n  {}", base::text::one_line(about, 200)));
     }
@@ -219,10 +204,6 @@ fn described(plugin: &Plugin) -> String {
         lines.push_str(&format!("\n  {kind}: {}", names.join(", ")));
     }
     lines
-}
-
-fn short(version: &str) -> &str {
-    version.get(..12).unwrap_or(version)
 }
 
 fn list(folder: &Path) -> Result<(), Failure> {

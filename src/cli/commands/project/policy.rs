@@ -11,9 +11,9 @@ use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use base::config::settings::Permission;
 use base::sanitize;
 use base::text;
-use guard::policy::command::{AssessedCall, AssessedCommand};
+use guard::policy::command::AssessedCall;
 use guard::policy::rules::Rules;
-use guard::policy::verdict::{CommandVerdict, Verdict};
+use guard::policy::verdict::Verdict;
 
 #[derive(Args, Debug)]
 pub struct PolicyArgs {
@@ -74,75 +74,31 @@ pub fn run(cli: &SharedArgs, args: &PolicyArgs) -> Result<(), Failure> {
         Some(setting) => format!("{level}, set in {}", setting.place),
         None => format!("{level}, the default of exec"),
     };
-    let rules = engine.rules();
-    let by_rule = |call: &AssessedCall| rules.allowed_by(call);
-    let explained = Explained { command: &command, found: &found, level, by_rule: &by_rule };
+    let verdict = found.verdict.as_str();
+    let reason = match found.verdict.reason() {
+        "" => format!("runs without asking (permission level {level})"),
+        reason => format!("{reason} (permission level {level})"),
+    };
+    // Each part of the command, its verdict, and why.
+    let parts = command.calls.iter().flatten().zip(&found.calls).map(|(call, verdict)| {
+        let rule = engine.rules().allowed_by(call).filter(|_| *verdict == Verdict::Allow);
+        let reason = &call.assessment.reason;
+        (call, verdict.as_str(), rule.map_or(reason.clone(), |rule| format!("{reason}; {rule}")))
+    });
     if check.json {
-        return report::print(&format!("{}\n", explained.as_json()));
-    }
-    report::print(&explained.for_people())
-}
-
-struct Explained<'a> {
-    command: &'a AssessedCommand,
-    found: &'a CommandVerdict,
-    /// The permission level, and where it is set.
-    level: String,
-    by_rule: &'a dyn Fn(&AssessedCall) -> Option<String>,
-}
-
-impl Explained<'_> {
-    /// Each part of the command, its verdict, and why.
-    fn parts(&self) -> Vec<(&AssessedCall, &Verdict, String)> {
-        let calls = self.command.calls.iter().flatten().zip(&self.found.calls);
-        let why = |call: &AssessedCall, verdict: &Verdict| {
-            let rule = (self.by_rule)(call).filter(|_| *verdict == Verdict::Allow);
-            rule.map_or_else(
-                || call.assessment.reason.clone(),
-                |rule| format!("{}; {rule}", call.assessment.reason),
-            )
+        let segment = |(call, verdict, reason): (&AssessedCall, _, String)| {
+            let argv: Vec<&str> = call.call.argv.iter().map(|arg| arg.text.as_str()).collect();
+            let effects: Vec<String> = call.assessment.effects.iter().map(|effect| effect.text()).collect();
+            json!({"command": call.shown(), "argv": argv, "effects": effects, "verdict": verdict, "reason": reason})
         };
-        calls.map(|(call, verdict)| (call, verdict, why(call, verdict))).collect()
+        let segments: Vec<Value> = parts.map(segment).collect();
+        let explained = json!({"verdict": verdict, "reason": reason, "level": level, "segments": segments});
+        return report::print(&format!("{explained}\n"));
     }
-
-    fn reason(&self) -> String {
-        match self.found.verdict.reason() {
-            "" => format!("runs without asking (permission level {})", self.level),
-            reason => format!("{reason} (permission level {})", self.level),
-        }
+    let mut out = format!("{verdict}: {}\n", sanitize::reveal(&reason));
+    for (call, verdict, why) in parts {
+        let shown = text::one_line(&sanitize::reveal(&call.shown()), 100);
+        out.push_str(&format!("  {verdict:5} {shown}\n        {}\n", sanitize::reveal(&why)));
     }
-
-    fn as_json(&self) -> Value {
-        let segments: Vec<Value> = self
-            .parts()
-            .into_iter()
-            .map(|(call, verdict, reason)| {
-                let argv: Vec<&str> = call.call.argv.iter().map(|arg| arg.text.as_str()).collect();
-                let effects: Vec<String> =
-                    call.assessment.effects.iter().map(|effect| effect.text()).collect();
-                json!({
-                    "command": call.shown(),
-                    "argv": argv,
-                    "effects": effects,
-                    "verdict": verdict.as_str(),
-                    "reason": reason,
-                })
-            })
-            .collect();
-        json!({
-            "verdict": self.found.verdict.as_str(),
-            "reason": self.reason(),
-            "level": self.level,
-            "segments": segments,
-        })
-    }
-
-    fn for_people(&self) -> String {
-        let mut out = format!("{}: {}\n", self.found.verdict.as_str(), sanitize::reveal(&self.reason()));
-        for (call, verdict, why) in self.parts() {
-            let shown = text::one_line(&sanitize::reveal(&call.shown()), 100);
-            out.push_str(&format!("  {:5} {shown}\n        {}\n", verdict.as_str(), sanitize::reveal(&why)));
-        }
-        out
-    }
+    report::print(&out)
 }

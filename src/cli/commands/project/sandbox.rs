@@ -26,27 +26,7 @@ use {
     guard::sandbox::spec::LaunchMode,
 };
 
-const HELP: &str = "\
-What the kernel enforces (Linux: namespaces, Landlock, seccomp; `mycode doctor` shows each layer):
-
-A command that read-only or auto lets run writes only in the workspace and a private /tmp. Keys, browser profiles, \
-other programs' sockets, mycode's own state and every dot file of your home that no toolchain needs look empty. \
-There is no network but a loopback of its own. Nothing outlives the call but background jobs, and those end with the \
-agent, even after kill -9.
-
-.git/config, git hooks, .mycode, rules files, editor and CI settings are read-only for commands. Anything that a \
-command plants there anyway is set aside and reported; `mycode sandbox restore` brings it back. Before git itself \
-changes protected files (switch, merge, rebase, stash pop) you are asked.
-
-Where namespaces are missing, as in most containers, Landlock and seccomp work alone. Where nothing works, exec \
-refuses with exit code 3 and the chat asks.
-
-What is not enforced: files inside the workspace, .env included (its secrets are redacted, and there is no network); \
-CPU, memory and disk use. What you approve or allow by rule runs as in your own terminal, or confined if it only \
-needed the network.
-
-What it costs: ~/.npmrc looks empty, debuggers can't trace, 32-bit programs don't run. On macOS only the text of the \
-sandbox profile is tested.";
+const HELP: &str = include_str!("../../help/sandbox.txt");
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = HELP)]

@@ -34,10 +34,11 @@ pub fn run(cli: &SharedArgs, args: &RestoreArgs) -> Result<(), Failure> {
             .iter()
             .map(|one| format!("{}  {}\n", one.id, on_one_line(&one.origin.to_string_lossy())))
             .collect();
-        return report::say(&match rows.is_empty() {
-            true => "Nothing was moved aside.\n".to_owned(),
-            false => format!("{}`mycode sandbox restore NAME` puts one back where it was.\n", rows.concat()),
-        });
+        if rows.is_empty() {
+            return report::say("Nothing was moved aside.\n");
+        }
+        let how = "`mycode sandbox restore NAME` puts one back where it was.\n";
+        return report::say(&(rows.concat() + how));
     };
     let text = wanted.to_string_lossy();
     let is_meant = |one: &&set_aside::SetAside| {

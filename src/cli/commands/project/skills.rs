@@ -58,8 +58,6 @@ fn row(skill: &Skill) -> String {
 fn unknown(name: &str, skills: &SkillSet) -> Failure {
     let meant = fuzzy::nearest_name(name, skills.iter().map(|skill| skill.name.as_str()));
     let meant = meant.map_or(String::new(), |near| format!("did you mean {near}? "));
-    Failure::usage(
-        format!("unknown skill '{}'", sanitize::reveal(name)),
-        format!("{meant}`mycode skills` lists them"),
-    )
+    let hint = format!("{meant}`mycode skills` lists them");
+    Failure::usage(format!("unknown skill '{}'", sanitize::reveal(name)), hint)
 }

@@ -37,24 +37,16 @@ pub fn run(cli: &SharedArgs, args: &SessionsArgs) -> Result<(), Failure> {
         let out = if lines.is_empty() && !args.json { none } else { lines.join("\n") + "\n" };
         return report::show(args.json, &out);
     }
-    let rows = list::list(&opened.project_state);
     let mut out = String::new();
-    for row in &rows {
+    for row in list::list(&opened.project_state) {
         if args.json {
-            out.push_str(&serde_json::to_string(row).unwrap_or_default());
+            out.push_str(&format!("{}\n", serde_json::json!(row)));
         } else {
-            let when = clock::local(row.updated_ms);
-            let when = when.get(..16).unwrap_or(&when);
-            out.push_str(&format!(
-                "{}  {when}  {:>8}  {}",
-                row.id,
-                text::plural(row.turns, "turn"),
-                row.title
-            ));
+            let (when, turns) = (clock::local_minute(row.updated_ms), text::plural(row.turns, "turn"));
+            out.push_str(&format!("{}  {when}  {turns:>8}  {}\n", row.id, row.title));
         }
-        out.push('\n');
     }
-    if rows.is_empty() && !args.json {
+    if out.is_empty() && !args.json {
         out.push_str("No sessions in this project yet. Start one with `mycode`.\n");
     }
     report::show(args.json, &out)

@@ -16,21 +16,7 @@ fn threshold(text: &str) -> Result<(String, f64), String> {
     known.map(|_| (name.to_owned(), number)).ok_or_else(|| format!("unknown threshold '{name}'"))
 }
 
-const HELP: &str = "\
-Without --trace, every request is rebuilt from the session's log alone and checked against its recorded hash; the \
-first message that differs is named.
-
-With --trace or --policy, sessions are replayed under each profile. Cost is relative to keeping everything. \"In \
-view\" means names and lines that later calls used (in parentheses: in a tool's result); \"edits whole\" means edits \
-whose old text was still in one piece when they were made.
-
-With a window of 128k and --system-tokens 6000 --binding rejects --cached-price 0.05 --write-price 1.25, first for \
-39 sessions of 2026 that the thresholds were tuned on, then for 101 older ones that were only checked:
-
-  profile   cost          in view                 edits whole
-  eco       0.39   0.33   88 (82) %   85 (74) %   92 %   87 %
-  default   0.45   0.36   92 (88) %   87 (77) %   95 %   88 %
-  high      0.54   0.42   95 (93) %   91 (83) %   98 %   91 %";
+const HELP: &str = include_str!("../../help/replay.txt");
 
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]

@@ -42,10 +42,8 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
     }
     let least = args.system_tokens.saturating_add(MIN_WINDOW_TOKENS);
     if args.window < least {
-        return Err(Failure::usage(
-            format!("a window of {} tokens is too small", args.window),
-            format!("use at least {least}"),
-        ));
+        let hint = format!("use at least {least}");
+        return Err(Failure::usage(format!("a window of {} tokens is too small", args.window), hint));
     }
     let mut settings = ContextSettings::for_window(args.window, Origin::User);
     settings.cached_price = args.cached_price.clamp(0.0, 1.0);
@@ -100,10 +98,8 @@ fn printed(comparison: &Comparison, session: &RecordedSession, wanted: usize) ->
         }
     });
     if page.is_empty() {
-        return Err(Failure::usage(
-            format!("there is no request {wanted}"),
-            format!("the session has {requests}, counted from 0"),
-        ));
+        let hint = format!("the session has {requests}, counted from 0");
+        return Err(Failure::usage(format!("there is no request {wanted}"), hint));
     }
     report::say(&page)?;
     Ok(())
@@ -135,8 +131,6 @@ fn policies(wanted: &str) -> Result<Vec<Policy>, Failure> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::usage(
-        format!("cannot read {}: {error}", path.display()),
-        "name a recording (.jsonl or .jsonl.gz) or a folder of them",
-    )
+    let hint = "name a recording (.jsonl or .jsonl.gz) or a folder of them";
+    Failure::usage(format!("cannot read {}: {error}", path.display()), hint)
 }

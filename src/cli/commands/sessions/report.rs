@@ -56,8 +56,7 @@ pub async fn run(cli: &SharedArgs, args: &ReportArgs) -> Result<(), Failure> {
             let mut states = vec![opened.project_state.clone()];
             states.extend(sessions::states(&opened.workspace));
             let name = opened.workspace.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let day = clock::local(since);
-            (Report::since(&states, since), format!("{name} since {}", day.get(..16).unwrap_or(&day)))
+            (Report::since(&states, since), format!("{name} since {}", clock::local_minute(since)))
         }
         None => {
             let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;

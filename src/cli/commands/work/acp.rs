@@ -12,6 +12,7 @@ use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
+use agent::assemble;
 use base::config::paths::Paths;
 use base::process::task;
 use base::protocol::event::SessionRow;
@@ -64,11 +65,9 @@ impl Source {
         setup.editor = Some(Arc::new(Editor(files)));
         let folder = setup.workspace.clone();
         // Blocking: reads the log of a stored session.
-        let started = task::blocking(move || agent_setup::start(setup)).await;
-        let handle = match started {
-            Ok(started) => started.map_err(failed)?,
-            Err(error) => return Err(error::failed(error.to_string())),
-        };
+        let started = task::blocking(move || assemble::start(setup)).await;
+        let started = started.map_err(|error| error::failed(error.to_string()))?;
+        let handle = started.map_err(|error| failed(error.into()))?;
         Ok(Opened { id: handle.session, ops: handle.ops, events: handle.events, folder })
     }
 }

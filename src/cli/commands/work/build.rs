@@ -23,15 +23,7 @@ use agent::build::state::{BuildFolder, BuildOptions};
 use base::protocol::exit_code::ExitCode;
 use frontend::exec::run::interrupts;
 
-const HELP: &str = "\
-Specification, plan, code subtask by subtask, review, fixes, report: each role knows only its part and leaves a file \
-in .mycode/builds that you may edit. `--pause-after plan` stops there; `mycode build --last` continues, also after \
-kill -9, without repeating what is done.
-
-The program itself runs the project's tests (cargo test, npm test, pytest and others) before the coding and before \
-each review. A build whose tests fail, or that changed nothing, never passes. `mycode rewind` undoes a subtask.
-
-Exit codes: 0 passed or paused, 1 not passed, 4 provider, 11 nothing changed, 130 interrupted";
+const HELP: &str = include_str!("../../help/build.txt");
 
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]

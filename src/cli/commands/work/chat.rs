@@ -9,6 +9,7 @@ use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::ask;
 use crate::cli::setup::open::{self, SessionSelector};
+use agent::assemble;
 use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
 use base::protocol::op::{Op, Quick};
@@ -78,7 +79,7 @@ pub async fn chat(
     setup.loaded.notices.extend(named);
     let (project_state, mut screen) = (setup.project_state.clone(), setup.loaded.screen.clone());
     screen.theme = cli.theme.unwrap_or(screen.theme);
-    let handle = agent_setup::start(setup)?;
+    let handle = assemble::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);
     }
@@ -96,7 +97,7 @@ pub async fn chat(
     Ok(match outcome {
         TuiOutcome::Quit => 0,
         TuiOutcome::AgentGone => ExitCode::Failed as u8,
-        TuiOutcome::Signal(_) => ExitCode::Interrupted as u8,
+        TuiOutcome::Killed => ExitCode::Interrupted as u8,
     })
 }
 

@@ -126,10 +126,8 @@ fn sample() -> Result<Sample, Failure> {
     let name = format!("mycode-demo-{}-{:08x}", std::process::id(), fastrand::u32(..));
     let folder = std::env::temp_dir().join(name);
     let fail = |error: std::io::Error| {
-        Failure::task(
-            format!("can't write the sample project to {}: {error}", folder.display()),
-            "set TMPDIR to a writable folder",
-        )
+        let hint = "set TMPDIR to a writable folder";
+        Failure::task(format!("can't write the sample project to {}: {error}", folder.display()), hint)
     };
     let project = folder.join("basket");
     for (name, text) in FILES {

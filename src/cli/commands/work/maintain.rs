@@ -12,6 +12,7 @@ use crate::cli::args::{PHASES, choice};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, OpenedProject, SessionSelector};
+use agent::assemble;
 use agent::maintainer::Baseline;
 use agent::session::reopen;
 use base::config::settings::Permission;
@@ -45,7 +46,10 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
     let task = args.task.as_deref().unwrap_or_default();
     let (mut which, work) = match cli.continue_last {
         true => (SessionSelector::Last, left_of_last(&opened, args)?),
-        false => (SessionSelector::New, Maintain::new(task, phases(args.phase, Phase::ALL.to_vec()))),
+        false => {
+            let phases = args.phase.map_or(Phase::ALL.to_vec(), |phase| vec![phase]);
+            (SessionSelector::New, Maintain::new(task, phases))
+        }
     };
     let journal = Journal::new(&opened.project_state, &opened.workspace);
     let mut baseline = Baseline::take(&journal);
@@ -59,7 +63,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
     for phase in work.phases.iter().copied() {
         let setup = agent_setup::setup(cli, false, &which).await?;
         let first = done.is_empty();
-        let handle = agent_setup::start(setup)?;
+        let handle = assemble::start(setup)?;
         if first && cli.continue_last {
             journal.open(&handle.session);
             baseline = Baseline::take(&journal);
@@ -104,21 +108,13 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn phases(only: Option<Phase>, all: Vec<Phase>) -> Vec<Phase> {
-    only.map_or(all, |phase| vec![phase])
-}
-
 /// The phases left by the last session: from the interrupted one, or the one after the last that was done.
 fn left_of_last(opened: &OpenedProject, args: &MaintainArgs) -> Result<Maintain, Failure> {
-    let none = || {
-        Failure::usage(
-            "the last session isn't a maintenance session",
-            "start one with `mycode maintain \"task\"`",
-        )
-    };
+    let hint = "start one with `mycode maintain \"task\"`";
+    let none = || Failure::usage("the last session isn't a maintenance session", hint);
     let path = open::session(&opened.project_state, &SessionSelector::Last)?.ok_or_else(none)?;
     let (task, left) = effective::maintenance_left(&path)?.ok_or_else(none)?;
-    let left = phases(args.phase, left);
+    let left = args.phase.map_or(left, |phase| vec![phase]);
     if left.is_empty() {
         let hint = "start a new one with `mycode maintain \"task\"`, or name a phase with --phase";
         return Err(Failure::usage("the last maintenance run is finished", hint));

@@ -22,12 +22,7 @@ use base::protocol::exit_code::ExitCode;
 use base::protocol::review::ReviewOutcome;
 use guard::redact::detector::TextSource;
 
-const HELP: &str = "\
-Without BASE it reviews uncommitted changes and new files; with BASE (a branch or commit), everything since this branch left it. The project's own checks run first, in the sandbox, and the reviewer sees their output. It changes \
-nothing.
-
-Exit codes: 0 nothing severe, 1 a finding of severity high, a failed check, or no review, 130 interrupted. `mycode \
-schema review` describes the JSON.";
+const HELP: &str = include_str!("../../help/review.txt");
 
 /// Of what `--json` prints.
 pub const SCHEMA: &str = include_str!("review.schema.json");

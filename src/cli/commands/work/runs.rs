@@ -66,16 +66,11 @@ pub fn ps(args: &PsArgs) -> Result<(), Failure> {
             out.push_str(&format!("{line}\n"));
             continue;
         }
-        let since = clock::local(run.record.started_ms);
+        let since = clock::local_minute(run.record.started_ms);
         let cost = cost.map_or(String::new(), |cost| format!("  {}", dollars(cost)));
-        let folder = run.record.folder.display();
-        out.push_str(&format!(
-            "{}  since {}{cost}  {folder}\n    {}\n    {}\n",
-            run.record.id,
-            since.get(..16).unwrap_or(&since),
-            one_line(&run.record.task, TASK_CHARS),
-            one_line(&state, STATE_CHARS)
-        ));
+        let (id, folder) = (&run.record.id, run.record.folder.display());
+        let (task, state) = (one_line(&run.record.task, TASK_CHARS), one_line(&state, STATE_CHARS));
+        out.push_str(&format!("{id}  since {since}{cost}  {folder}\n    {task}\n    {state}\n"));
     }
     if out.is_empty() && !args.json {
         out.push_str("Nothing is running. `mycode exec --bg \"task\"` starts a run in the background.\n");
@@ -112,13 +107,10 @@ pub fn stop(args: &RunArgs) -> Result<(), Failure> {
     };
     // The first signal ends the work as Ctrl-C does, the second one at once.
     if !ends(process, &run.path) && !ends(process, &run.path) {
-        let pid = process.as_raw_nonzero();
-        return Err(Failure::task(
-            format!("run {id} didn't stop"),
-            format!("`kill -9 {pid}` ends it; its session stays"),
-        ));
+        let hint = format!("`kill -9 {}` ends it; its session stays", process.as_raw_nonzero());
+        return Err(Failure::task(format!("run {id} didn't stop"), hint));
     }
-    report::say(&format!("Stopped {id}. {}\n", sentence(&state::how_to_continue(&run))))
+    report::say(&format!("Stopped {id}. {}.\n", state::how_to_continue(&run)))
 }
 
 fn ends(process: Pid, path: &Path) -> bool {
@@ -131,8 +123,4 @@ fn ends(process: Pid, path: &Path) -> bool {
         thread::sleep(PAUSE);
     }
     true
-}
-
-fn sentence(text: &str) -> String {
-    format!("{text}.")
 }

@@ -82,10 +82,6 @@ pub fn ask(
     }
 }
 
-fn no() -> Answer {
-    Answer::No { note: String::new() }
-}
-
 fn choices(request: &ApprovalRequest) -> Vec<Choice> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let mut choices = vec![("once", "Allow".to_owned(), AllowOnce, Answer::Once)];
@@ -96,22 +92,18 @@ fn choices(request: &ApprovalRequest) -> Vec<Choice> {
         let text = format!("Always allow `{prefix}` in this project");
         choices.push(("always", text, AllowAlways, Answer::Always));
     }
-    choices.push(("reject", "Reject".to_owned(), RejectOnce, no()));
+    choices.push(("reject", "Reject".to_owned(), RejectOnce, Answer::no()));
     choices
 }
 
 fn plan_choices() -> Vec<Choice> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let accept = |permission| Answer::Accept { permission };
+    let inside = "Yes, and don't ask inside the workspace (sandboxed)".to_owned();
     vec![
         ("ask", "Yes, and ask before each change".to_owned(), AllowOnce, accept(Permission::Ask)),
-        (
-            "auto",
-            "Yes, and don't ask inside the workspace (sandboxed)".to_owned(),
-            AllowAlways,
-            accept(Permission::Auto),
-        ),
-        ("reject", "Not yet".to_owned(), RejectOnce, no()),
+        ("auto", inside, AllowAlways, accept(Permission::Auto)),
+        ("reject", "Not yet".to_owned(), RejectOnce, Answer::no()),
     ]
 }
 
@@ -119,7 +111,8 @@ fn replies(asked: &AskedQuestion) -> Vec<Choice> {
     let reply = |text: &String| Answer::Replies { replies: vec![text.clone()] };
     let options = asked.options.iter();
     let options = options.map(|text| ("", text.clone(), PermissionOptionKind::AllowOnce, reply(text)));
-    options.chain([("reject", "None of these".to_owned(), PermissionOptionKind::RejectOnce, no())]).collect()
+    let none = ("reject", "None of these".to_owned(), PermissionOptionKind::RejectOnce, Answer::no());
+    options.chain([none]).collect()
 }
 
 fn permission(choices: Vec<Choice>, call: ToolCallUpdate, session: &SessionId, client: &Client) -> Outcome {
@@ -133,7 +126,7 @@ fn permission(choices: Vec<Choice>, call: ToolCallUpdate, session: &SessionId, c
             Ok(RequestPermissionOutcome::Selected(selected)) => {
                 let mut answers = (0..).zip(choices).map(|(at, (name, _, _, answer))| (id(at, name), answer));
                 let chosen = answers.find(|(id, _)| **id == *selected.option_id.0);
-                Some(chosen.map_or_else(no, |(_, answer)| answer))
+                Some(chosen.map_or_else(Answer::no, |(_, answer)| answer))
             }
             Ok(_) => None,
             Err(error) => Some(failed(&error)),
@@ -164,7 +157,7 @@ fn form(questions: Vec<AskedQuestion>, session: &SessionId, client: &Client) -> 
     async move {
         let said = match reply.await.map(|reply| reply.action) {
             Ok(ElicitationAction::Accept(accepted)) => accepted.content.unwrap_or_default(),
-            Ok(_) => return Some(no()),
+            Ok(_) => return Some(Answer::no()),
             Err(error) => return Some(failed(&error)),
         };
         let word = |at: usize| match said.get(&name(at)) {

@@ -317,12 +317,12 @@ impl Session {
             Event::TurnEnded(end) => self.turn_ended(&end),
             Event::Notice { level, text } => self.notice(level, text),
             Event::Window(_) => self.end_if(EndsWith::Compaction, None),
-            Event::Status(rows) => self.end_if(EndsWith::Status, Some(work::rows(&rows, ""))),
+            Event::Status(rows) => self.end_if(EndsWith::Answer, Some(work::rows(&rows, ""))),
             Event::Cost(rows) => {
-                self.end_if(EndsWith::Cost, Some(work::rows(&rows, "Nothing was sent yet.")))
+                self.end_if(EndsWith::Answer, Some(work::rows(&rows, "Nothing was sent yet.")))
             }
-            Event::Ledger(view) => self.end_if(EndsWith::Ledger, Some(work::ledger(&view))),
-            Event::Changes(changes) => self.end_if(EndsWith::Changes, Some(work::changes(&changes))),
+            Event::Ledger(view) => self.end_if(EndsWith::Answer, Some(work::ledger(&view))),
+            Event::Changes(changes) => self.end_if(EndsWith::Answer, Some(work::changes(&changes))),
             _ => {}
         }
     }

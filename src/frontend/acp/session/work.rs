@@ -70,12 +70,10 @@ pub fn stop(reason: &EndReason) -> (Result<StopReason, Error>, Option<String>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndsWith {
     Turn,
-    Notice,
     Compaction,
-    Status,
-    Cost,
-    Ledger,
-    Changes,
+    Notice,
+    /// What was asked for: rows, the ledger or changes.
+    Answer,
 }
 
 impl EndsWith {
@@ -85,46 +83,41 @@ impl EndsWith {
     }
 }
 
-const COMMANDS: [(&str, &str, &str); 10] = [
-    ("init", "", "write or improve the project's rules file (AGENTS.md)"),
-    ("compact", "what to keep in detail", "summarize older turns now"),
-    ("uncompact", "", "undo the last compaction"),
-    ("context", "", "show what fills the window"),
-    ("status", "", "show model, permission level, sandbox, …"),
-    ("cost", "", "show what this session cost, by model and turn"),
-    ("stats", "", "show what this session did and cost"),
-    ("recall", "ID or words", "show an item in full, or search this session"),
-    ("diff", "turn", "show what this session, or its last turn, changed"),
-    ("export", "file", "write this session to a .md, .html or .json file"),
+/// Name, arguments, help, what it asks with its arguments, and what answers it.
+type CommandLine = (&'static str, &'static str, &'static str, fn(&str) -> Op, EndsWith);
+
+#[rustfmt::skip]
+const COMMANDS: [CommandLine; 10] = [
+    ("init", "", "write or improve the project's rules file (AGENTS.md)", |_| Work::Init.into(), EndsWith::Turn),
+    ("compact", "what to keep in detail", "summarize older turns now", |text| Work::Compact { focus: given(text) }.into(), EndsWith::Compaction),
+    ("uncompact", "", "undo the last compaction", |_| Idle::Uncompact.into(), EndsWith::Notice),
+    ("context", "", "show what fills the window", |_| Control::ShowContext.into(), EndsWith::Answer),
+    ("status", "", "show model, permission level, sandbox, …", |_| Quick::ShowStatus.into(), EndsWith::Answer),
+    ("cost", "", "show what this session cost, by model and turn", |_| Quick::ShowCost.into(), EndsWith::Answer),
+    ("stats", "", "show what this session did and cost", |_| Quick::ShowStats.into(), EndsWith::Notice),
+    ("recall", "ID or words", "show an item in full, or search this session", |text| Quick::Recall { what: text.to_owned() }.into(), EndsWith::Notice),
+    ("diff", "turn", "show what this session, or its last turn, changed", |text| Quick::ShowChanges { turn: text == "turn" }.into(), EndsWith::Answer),
+    ("export", "file", "write this session to a .md, .html or .json file", |text| Quick::Export { file: given(text), force: false }.into(), EndsWith::Notice),
 ];
+
+fn given(args: &str) -> Option<String> {
+    (!args.is_empty()).then(|| args.to_owned())
+}
 
 pub fn available(own: &[CommandRow]) -> Vec<AvailableCommand> {
     let command = |name: &str, args: &str, help: &str| {
         let hint = (!args.is_empty()).then(|| UnstructuredCommandInput::new(args));
         AvailableCommand::new(name, help).input(hint.map(AvailableCommandInput::Unstructured))
     };
-    let ours = COMMANDS.into_iter().map(|(name, args, help)| command(name, args, help));
+    let ours = COMMANDS.iter().map(|(name, args, help, ..)| command(name, args, help));
     ours.chain(own.iter().map(|row| command(&row.name, &row.args, &row.help))).collect()
 }
 
 pub fn parse(text: &str) -> Option<(Op, EndsWith)> {
     let rest = text.trim().strip_prefix('/')?;
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let args = args.trim();
-    let given = || (!args.is_empty()).then(|| args.to_owned());
-    Some(match name {
-        "init" => (Op::Work(Work::Init), EndsWith::Turn),
-        "compact" => (Op::Work(Work::Compact { focus: given() }), EndsWith::Compaction),
-        "uncompact" => (Op::Idle(Idle::Uncompact), EndsWith::Notice),
-        "context" => (Op::Control(Control::ShowContext), EndsWith::Ledger),
-        "status" => (Op::Quick(Quick::ShowStatus), EndsWith::Status),
-        "cost" => (Op::Quick(Quick::ShowCost), EndsWith::Cost),
-        "stats" => (Op::Quick(Quick::ShowStats), EndsWith::Notice),
-        "recall" => (Op::Quick(Quick::Recall { what: args.to_owned() }), EndsWith::Notice),
-        "diff" => (Op::Quick(Quick::ShowChanges { turn: args == "turn" }), EndsWith::Changes),
-        "export" => (Op::Quick(Quick::Export { file: given(), force: false }), EndsWith::Notice),
-        _ => return None,
-    })
+    let (.., op, ends) = COMMANDS.iter().find(|(known, ..)| *known == name)?;
+    Some((op(args.trim()), *ends))
 }
 
 pub fn rows(rows: &[(String, String)], none: &str) -> String {

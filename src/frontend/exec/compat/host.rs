@@ -261,15 +261,11 @@ pub fn wishes(answer: &Result<Value, String>) -> Vec<Op> {
 }
 
 pub fn mode(name: &str) -> Result<Vec<Quick>, String> {
-    let permission = match name {
-        "plan" => return Ok(vec![Quick::SetMode { mode: Mode::Plan }]),
-        "default" | "manual" | "dontAsk" => Permission::Ask,
-        "acceptEdits" => Permission::AcceptEdits,
-        "auto" => Permission::Auto,
-        "bypassPermissions" => Permission::Full,
-        _ => return Err(format!("mycode has no permission mode {name}")),
-    };
-    Ok(vec![Quick::SetMode { mode: Mode::Auto }, Quick::SetPermission { permission }])
+    match claude_tools::of_permission_mode(name) {
+        Some((Mode::Plan, _)) => Ok(vec![Quick::SetMode { mode: Mode::Plan }]),
+        Some((mode, permission)) => Ok(vec![Quick::SetMode { mode }, Quick::SetPermission { permission }]),
+        None => Err(format!("mycode has no permission mode {name}")),
+    }
 }
 
 #[cfg(test)]

@@ -232,7 +232,7 @@ impl Composer {
             return;
         }
         let draft = match step < 0 {
-            true => self.history.older(self.buffer.text().to_owned()),
+            true => self.history.older(self.buffer.text()),
             false => self.history.newer(),
         };
         if let Some(draft) = draft {
@@ -260,12 +260,11 @@ impl PromptHistory {
         self.drafts.push(draft);
     }
 
-    pub fn older(&mut self, current: String) -> Option<String> {
-        let (index, kept) = self.browsing.take().unwrap_or((self.drafts.len(), current));
-        let older = index.checked_sub(1).and_then(|older| self.drafts.get(older).cloned());
-        self.browsing = (index < self.drafts.len() || older.is_some())
-            .then_some((if older.is_some() { index - 1 } else { index }, kept));
-        older
+    pub fn older(&mut self, current: &str) -> Option<String> {
+        let last = self.drafts.len().checked_sub(1)?;
+        let (index, _) = self.browsing.get_or_insert((last + 1, current.to_owned()));
+        *index = index.checked_sub(1)?;
+        self.drafts.get(*index).cloned()
     }
 
     pub fn newer(&mut self) -> Option<String> {
@@ -378,9 +377,9 @@ mod history_tests {
         let mut history = PromptHistory::default();
         history.push(text("one"));
         history.push(text("two"));
-        assert_eq!(history.older(text("new")), Some(text("two")));
-        assert_eq!(history.older(text("two")), Some(text("one")));
-        assert_eq!(history.older(text("one")), None);
+        assert_eq!(history.older("new"), Some(text("two")));
+        assert_eq!(history.older("two"), Some(text("one")));
+        assert_eq!(history.older("one"), None);
         assert_eq!(history.newer(), Some(text("two")));
         assert_eq!(history.newer(), Some(text("new")));
         assert_eq!(history.newer(), None);

@@ -13,7 +13,7 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::{markdown, wrap};
 use crate::tui::transcript::diff;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
-use crate::tui::transcript::replay::note;
+use crate::tui::transcript::replay;
 use crate::tui::transcript::tool::{self, ToolView};
 use base::model::item::{Item, ItemId, ToolResult};
 use base::protocol::review::{ChangedFile, HunkId};
@@ -47,19 +47,11 @@ pub fn of_items(items: &[(ItemId, Arc<Item>)]) -> Vec<PagerCell> {
     let mut titles: HashMap<&str, String> = HashMap::new();
     let mut cells = Vec::with_capacity(items.len());
     for (_, item) in items {
-        let mut title = String::new();
-        match item.as_ref() {
-            Item::ToolCall(call) => {
-                titles.insert(&call.id, call.title());
-                continue;
-            }
-            Item::ToolResult(result) => {
-                title = titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string());
-            }
-            // Sealed reasoning has no text, and reminders are for the model only.
-            Item::Reasoning(reasoning) if reasoning.text.trim().is_empty() => continue,
-            Item::Reminder(_) => continue,
-            _ => {}
+        let title = replay::title(item, &mut titles);
+        // Sealed reasoning has no text.
+        let is_sealed = matches!(&**item, Item::Reasoning(reasoning) if reasoning.text.trim().is_empty());
+        if is_sealed || matches!(&**item, Item::ToolCall(_) | Item::Reminder(_)) {
+            continue;
         }
         let content = CellContent::Item(Arc::clone(item), title);
         cells.push(PagerCell { content, begins: item.begins_round(), open: false });
@@ -167,15 +159,14 @@ pub fn unstyled(lines: &[Line<'_>]) -> String {
 
 fn item_lines(item: &Item, title: &str, open: bool, layout: PageLayout) -> Vec<Line<'static>> {
     let PageLayout { width, theme, .. } = layout;
-    let entry = match item {
+    match item {
         Item::User(message) if open => {
-            let text = sanitize::clean(&message.text).into_owned();
-            return wrap::wrap_text(&text, theme.user(), "› ", "  ", width);
+            wrap::wrap_text(&sanitize::clean(&message.text), theme.user(), "› ", "  ", width)
         }
-        Item::User(message) => TranscriptEntry::User(Arc::clone(&message.text)),
-        Item::Assistant { text, .. } => return markdown::render(text, width, theme),
-        Item::Reasoning(reasoning) if open => TranscriptEntry::WholeReasoning(Arc::clone(&reasoning.text)),
-        Item::Reasoning(reasoning) => TranscriptEntry::Reasoning(reasoning.text.to_string()),
+        Item::Reasoning(reasoning) if open => {
+            TranscriptEntry::WholeReasoning(Arc::clone(&reasoning.text)).lines(None, width, theme)
+        }
+        Item::Summary(summary) if open => markdown::render(&summary.text, width, theme),
         Item::ToolResult(result) => {
             let mut view = ToolView::of_result(result, title.to_owned());
             for outcome in view.outcome.iter_mut().filter(|_| open) {
@@ -183,17 +174,11 @@ fn item_lines(item: &Item, title: &str, open: bool, layout: PageLayout) -> Vec<L
                 outcome.diff = None;
             }
             let mut lines = tool::render(&view, width, "●", theme);
-            if open {
-                lines.extend(output(result, layout));
-            }
-            return lines;
+            lines.extend(if open { output(result, layout) } else { Vec::new() });
+            lines
         }
-        Item::Summary(summary) if open => return markdown::render(&summary.text, width, theme),
-        Item::Summary(_) => note("Earlier turns were summarized here.".to_owned()),
-        Item::Image(image) => note(image.placeholder("")),
-        Item::ToolCall(_) | Item::Reminder(_) => return Vec::new(),
-    };
-    entry.lines(None, width, theme)
+        item => replay::entry(item).map_or(Vec::new(), |entry| entry.lines(None, width, theme)),
+    }
 }
 
 fn whole(result: &ToolResult) -> Cow<'_, str> {

@@ -52,10 +52,6 @@ pub struct Approval {
     search: Option<Buffer>,
 }
 
-fn no() -> Reply {
-    Reply::Answer(Answer::No { note: String::new() })
-}
-
 impl Choice {
     fn new(letter: char, short: &'static str, text: impl Into<String>, reply: Reply) -> Self {
         Self { letter, short, text: text.into(), reply }
@@ -80,9 +76,9 @@ impl Approval {
             let rule = format!("commands that begin with `{prefix}` never ask again");
             explanation.push(format!("a: in this project, {rule}; /permission revokes it."));
         }
-        choices.push(Choice::new('n', "no", "No", no()));
-        explanation
-            .push("n: nothing runs, and the model continues without it. Esc ends the turn.".to_owned());
+        choices.push(Choice::new('n', "no", "No", Reply::Answer(Answer::no())));
+        let no = "n: nothing runs, and the model continues without it. Esc ends the turn.";
+        explanation.push(no.to_owned());
         let ApprovalRequest { title, reason, detail, is_diff, agent, .. } = request;
         let reason = match agent {
             Some(agent) => format!("asked by the sub-agent {agent}; {reason}"),
@@ -99,7 +95,7 @@ impl Approval {
             Choice::new('y', "ask", "Yes, and ask before each change", accept(Permission::Ask)),
             Choice::new('a', "auto", inside, accept(Permission::Auto)),
             Choice::new('e', "edit", "Edit the plan first", Reply::Edit(request.path.clone())),
-            Choice::new('n', "no", "Not yet", no()),
+            Choice::new('n', "no", "Not yet", Reply::Answer(Answer::no())),
         ];
         Self { verb: "Carry out", title: request.path, choices, ..Self::default() }
     }
@@ -134,8 +130,16 @@ impl Approval {
 
     /// Returns the answer, if any. `size` is the screen's columns and rows.
     pub fn key(&mut self, key: KeyEvent, size: (u16, u16)) -> Option<Reply> {
-        if self.note.is_some() {
-            return self.note_key(key);
+        if let Some(note) = &mut self.note {
+            match key.code {
+                KeyCode::Enter => {
+                    let note = note.text().trim().to_owned();
+                    return Some(Reply::Answer(Answer::No { note }));
+                }
+                KeyCode::Esc | KeyCode::Tab => self.note = None,
+                _ => note.type_key(key),
+            }
+            return None;
         }
         if self.search.is_some() {
             self.search_key(key, size);
@@ -145,13 +149,12 @@ impl Approval {
             self.page(key.code, size);
             return None;
         }
-        let count = self.choices.len();
         match key.code {
             KeyCode::Esc => return Some(Reply::Stop),
             KeyCode::Char('e') if key.modifiers == KeyModifiers::CONTROL => self.explained = !self.explained,
             KeyCode::Tab => self.note = Some(Buffer::default()),
             KeyCode::Down | KeyCode::Up => {
-                self.chosen = turned(self.chosen, key.code == KeyCode::Down, count)
+                self.chosen = turned(self.chosen, key.code == KeyCode::Down, self.choices.len())
             }
             KeyCode::Enter => match self.chosen {
                 Some(index) => return self.choices.get(index).map(|choice| choice.reply.clone()),
@@ -222,18 +225,6 @@ impl Approval {
     pub fn paste(&mut self, text: &str) -> bool {
         let field = self.search.as_mut().or(self.note.as_mut());
         field.map(|field| field.paste_line(text)).is_some()
-    }
-
-    fn note_key(&mut self, key: KeyEvent) -> Option<Reply> {
-        let note = self.note.as_mut()?;
-        match key.code {
-            KeyCode::Enter => {
-                return Some(Reply::Answer(Answer::No { note: note.text().trim().to_owned() }));
-            }
-            KeyCode::Esc | KeyCode::Tab => self.note = None,
-            _ => note.type_key(key),
-        }
-        None
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme, armed: bool) -> LinesWithCaret {

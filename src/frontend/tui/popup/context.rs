@@ -9,12 +9,13 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::keymap;
 use base::protocol::ledger::{
-    self as account, ContextEdit, EpochSum, Epochs, ItemHistory, LedgerRow, LedgerView,
+    self as account, AgentSum, ContextEdit, EpochSum, Epochs, ItemHistory, LedgerRow, LedgerView,
 };
 use base::protocol::op::{Control, Op, Quick};
 use base::{clock, sanitize, text};
 
 const STORY_ROWS: usize = 12;
+const TEXT_WIDTH: usize = 120;
 
 #[derive(Clone, Debug, Default)]
 pub struct ContextPopup {
@@ -115,6 +116,20 @@ impl ContextPopup {
             None => lines,
         }
     }
+}
+
+/// The same list for a pipe.
+pub fn text(ledger: LedgerView) -> String {
+    let agents = ledger.agents.iter().map(|agent| {
+        let AgentSum { kind, id, steps, tokens, .. } = agent;
+        format!("{kind} {id}: {steps} steps, {tokens} tokens (`mycode context {id}` shows its window)\n")
+    });
+    let agents: String = agents.collect();
+    let mut popup = ContextPopup::default();
+    popup.fill(ledger);
+    let lines = popup.lines(TEXT_WIDTH, usize::MAX, Theme::PLAIN);
+    let lines = lines.iter().map(|line| format!("{}\n", line.to_string().trim_end_matches(['▸', ' '])));
+    lines.collect::<String>() + &agents
 }
 
 fn story_lines(told: &ItemHistory, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {

@@ -1,10 +1,8 @@
-//! Search through earlier prompts of all projects (Ctrl-R), newest first: those that contain all words,
-//! otherwise similar ones. Ranks a given list; doesn't read the disk.
+//! Search through earlier prompts of all projects (Ctrl-R), newest first: those that contain all words. Ranks a given list;
+//! doesn't read the disk.
 
 use std::sync::Arc;
 
-use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::text::{Line, Span};
 
 use super::list::Selection;
@@ -15,8 +13,6 @@ use crate::tui::terminal::key_table::EditCommand;
 use base::protocol::event::PastPrompt;
 use base::search::fold::{SearchWords, fold};
 use base::text;
-
-const RESEMBLING: usize = 50;
 
 #[derive(Clone, Debug, Default)]
 pub struct HistorySearch {
@@ -57,21 +53,7 @@ impl HistorySearch {
         self.found = (0..self.folded.len()).filter(|at| words.are_in(&self.folded[*at])).collect();
         // Exact phrases before scattered words; the sort is stable, so newest first.
         self.found.sort_by_key(|at| !self.folded[*at].contains(&query));
-        if self.found.is_empty() {
-            self.found = self.resembling(&query);
-        }
         self.selection = Selection::new(self.found.len());
-    }
-
-    fn resembling(&self, query: &str) -> Vec<usize> {
-        let mut matcher = Matcher::new(Config::DEFAULT);
-        let pattern = Pattern::new(query, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy);
-        let mut buffer = Vec::new();
-        let mut score = |text: &String| pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher);
-        let scores = self.folded.iter().enumerate();
-        let mut scored: Vec<_> = scores.filter_map(|(at, text)| Some((score(text)?, at))).collect();
-        scored.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
-        scored.into_iter().take(RESEMBLING).map(|(_, at)| at).collect()
     }
 
     pub fn lines(&self, width: usize, room: usize, here: &str, theme: Theme) -> (Vec<Line<'static>>, usize) {
@@ -109,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_then_what_resembles_them() {
+    fn phrases_before_scattered_words() {
         let texts = ["fix the parser test", "test the fix", "write docs", "fix test of lexer"];
         let prompt = |text: &str| PastPrompt { at_ms: 0, folder: "/p".to_owned(), text: text.to_owned() };
         let mut search = HistorySearch::default();
@@ -118,8 +100,5 @@ mod tests {
         search.paste("Fix Test");
         assert_eq!(search.chosen(), Some("fix test of lexer"), "the words as they stand there");
         assert_eq!(search.found.len(), 3);
-        search.edit(EditCommand::CutToStart);
-        search.paste("wrdocs");
-        assert_eq!(search.chosen(), Some("write docs"));
     }
 }

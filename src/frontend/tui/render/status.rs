@@ -1,16 +1,18 @@
 //! The status line below the composer, and the activity line above it.
 
+use std::time::Duration;
+
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::wrap;
 use crate::tui::app::{App, TurnStatus};
 use crate::tui::command::models;
-use crate::tui::transcript::entry::duration;
+use crate::tui::transcript::entry::{duration, sentence};
 use crate::tui::transcript::live::Piece;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
-use base::protocol::event::{READING, WindowState};
+use base::protocol::event::{WindowState, silence};
 use base::{sanitize, text};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -39,12 +41,9 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
                     format!("Attempt {attempt} of {of}: {reason}")
                 }
             } else if let Some(silent) = &turn.silent {
-                let seconds = app.now.saturating_sub(silent.since).as_secs();
-                let what = if silent.alive { "Connected, but no answer" } else { "No data from the server" };
-                match silent.until.map(|until| until.saturating_sub(app.now).as_secs()) {
-                    Some(left) => format!("{what} for {seconds}s; giving up in {left}s"),
-                    None => format!("{READING}: {seconds}s"),
-                }
+                let seconds = |time: Duration| format!("{}s", time.as_secs());
+                let left = silent.until.map(|until| seconds(until.saturating_sub(app.now)));
+                sentence(&silence(&seconds(app.now.saturating_sub(silent.since)), left, silent.alive))
             } else if compacting.is_some() {
                 "Summarizing older turns".to_owned()
             } else if let Some((name, bytes)) = &turn.arriving {

@@ -1,7 +1,10 @@
 //! Styles by meaning. A palette is for dark or light backgrounds; if the background is unknown, the
 //! terminal's own sixteen colors are used. With `NO_COLOR` only weight remains.
 
+use std::sync::LazyLock;
+
 use ratatui::style::{Color, Modifier, Style};
+use serde::Deserialize;
 
 use crate::tui::render::highlight::scanner::Role;
 use base::config::theme::ThemeName;
@@ -37,10 +40,10 @@ impl Look {
             (Depth::Sixteen, ..) | (_, ThemeName::Ansi, _) | (_, ThemeName::Auto, None) => {
                 return Theme::new(true);
             }
-            (_, ThemeName::Dark, _) | (_, ThemeName::Auto, Some(Background::Dark)) => &DARK,
-            (_, ThemeName::Light, _) | (_, ThemeName::Auto, Some(Background::Light)) => &LIGHT,
-            (_, ThemeName::HighContrast, Some(Background::Light)) => &HIGH_CONTRAST_LIGHT,
-            (_, ThemeName::HighContrast, _) => &HIGH_CONTRAST_DARK,
+            (_, ThemeName::Dark, _) | (_, ThemeName::Auto, Some(Background::Dark)) => &PALETTES.dark,
+            (_, ThemeName::Light, _) | (_, ThemeName::Auto, Some(Background::Light)) => &PALETTES.light,
+            (_, ThemeName::HighContrast, Some(Background::Light)) => &PALETTES.high_contrast_light,
+            (_, ThemeName::HighContrast, _) => &PALETTES.high_contrast_dark,
         };
         Theme { palette: Some(palette), indexed: self.depth == Depth::TwoHundredFiftySix, plain: false }
     }
@@ -58,15 +61,15 @@ impl Theme {
     pub const PLAIN: Self = Self { palette: None, indexed: false, plain: true };
 
     /// The terminal's sixteen colors; `color: false` keeps only bold, dim and underline.
-    pub const fn new(color: bool) -> Self {
-        Self { palette: if color { Some(&ANSI) } else { None }, indexed: false, plain: false }
+    pub fn new(color: bool) -> Self {
+        Self { palette: color.then_some(&PALETTES.ansi), indexed: false, plain: false }
     }
 
-    fn color(self, color: Color) -> Color {
+    fn color(self, Shade(color): Shade) -> Color {
         if self.indexed { indexed(color) } else { color }
     }
 
-    fn fg(self, of: impl Fn(&Palette) -> Color) -> Style {
+    fn fg(self, of: impl Fn(&Palette) -> Shade) -> Style {
         self.palette.map_or_else(Style::new, |palette| Style::new().fg(self.color(of(palette))))
     }
 
@@ -155,7 +158,7 @@ impl Theme {
     /// A changed diff line: `syntax` on a background if the palette has one, else one plain color.
     pub fn changed(self, added: bool, syntax: Style) -> Style {
         match self.palette.and_then(|palette| palette.diff) {
-            Some([plus, minus, ..]) => syntax.bg(self.color(if added { plus } else { minus })),
+            Some(behind) => syntax.bg(self.color(if added { behind.added } else { behind.removed })),
             None if added => self.good(),
             None => self.bad(),
         }
@@ -163,9 +166,9 @@ impl Theme {
 
     pub fn changed_words(self, added: bool) -> Style {
         match (self.palette, self.palette.and_then(|palette| palette.diff)) {
-            (_, Some([_, _, plus, minus, text])) => {
-                let background = self.color(if added { plus } else { minus });
-                Style::new().fg(self.color(text)).bg(background).add_modifier(Modifier::BOLD)
+            (_, Some(behind)) => {
+                let background = self.color(if added { behind.added_words } else { behind.removed_words });
+                Style::new().fg(self.color(behind.words)).bg(background).add_modifier(Modifier::BOLD)
             }
             (Some(_), None) => self.changed(added, Style::new()).add_modifier(Modifier::REVERSED),
             (None, None) => Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
@@ -175,76 +178,52 @@ impl Theme {
 
 /// Each is readable on all usual backgrounds of its kind: at least 4.5:1 for text, 7:1 in the high-contrast ones (WCAG
 /// 2.2, 1.4.3 and 1.4.6). The test checks this, for 256 colors too.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 struct Palette {
-    /// `None`: the terminal's own "dim".
-    dim: Option<Color>,
-    accent: Color,
-    good: Color,
-    bad: Color,
-    warning: Color,
-    code: Color,
-    heading: Color,
-    link: Color,
-    number: Color,
-    /// What is behind added and removed lines and words, and the text on such words; `None` if the background is unknown.
-    diff: Option<[Color; 5]>,
+    dim: Option<Shade>,
+    accent: Shade,
+    good: Shade,
+    bad: Shade,
+    warning: Shade,
+    code: Shade,
+    heading: Shade,
+    link: Shade,
+    number: Shade,
+    diff: Option<DiffShades>,
 }
 
-const fn rgb(hex: u32) -> Color {
-    let [_, red, green, blue] = hex.to_be_bytes();
-    Color::Rgb(red, green, blue)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+struct DiffShades {
+    added: Shade,
+    removed: Shade,
+    added_words: Shade,
+    removed_words: Shade,
+    words: Shade,
 }
 
-static ANSI: Palette = Palette {
-    dim: None,
-    accent: Color::Indexed(6),
-    good: Color::Indexed(2),
-    bad: Color::Indexed(1),
-    warning: Color::Reset,
-    code: Color::Indexed(6),
-    heading: Color::Indexed(5),
-    link: Color::Indexed(4),
-    number: Color::Indexed(5),
-    diff: None,
-};
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+struct Shade(Color);
 
-const fn palette(text: [u32; 9], diff: [u32; 5]) -> Palette {
-    let [dim, accent, good, bad, warning, code, heading, link, number] = text;
-    let [added, removed, added_words, removed_words, words] = diff;
-    Palette {
-        dim: Some(rgb(dim)),
-        accent: rgb(accent),
-        good: rgb(good),
-        bad: rgb(bad),
-        warning: rgb(warning),
-        code: rgb(code),
-        heading: rgb(heading),
-        link: rgb(link),
-        number: rgb(number),
-        diff: Some([rgb(added), rgb(removed), rgb(added_words), rgb(removed_words), rgb(words)]),
+impl TryFrom<String> for Shade {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Self, String> {
+        written.parse().map(Self).map_err(|_| format!("{written} is not a color"))
     }
 }
 
-static DARK: Palette = palette(
-    [0xa9b1bd, 0x6ccfe6, 0x95d58f, 0xffa09a, 0xe6c07b, 0x8ec9ff, 0xdcb0f5, 0x8abcff, 0xf2b88a],
-    [0x122b1c, 0x3a161c, 0x1f5a35, 0x7a2330, 0xffffff],
-);
+#[derive(Default, Deserialize)]
+struct Palettes {
+    ansi: Palette,
+    dark: Palette,
+    light: Palette,
+    high_contrast_dark: Palette,
+    high_contrast_light: Palette,
+}
 
-static LIGHT: Palette = palette(
-    [0x585f6b, 0x005f76, 0x166327, 0xa81c1a, 0x744c00, 0x0b4f8c, 0x762a97, 0x0b51c0, 0x8c4300],
-    [0xdff5e3, 0xfde7e7, 0xa6e0b4, 0xf7b9b9, 0x000000],
-);
-
-static HIGH_CONTRAST_DARK: Palette = palette(
-    [0xd7d7d7, 0x87eeff, 0xa4ffa4, 0xffc8c4, 0xffe570, 0xb4e2ff, 0xf4cfff, 0xc0dcff, 0xffd8ac],
-    [0x00280e, 0x38000a, 0x005520, 0x850018, 0xffffff],
-);
-
-static HIGH_CONTRAST_LIGHT: Palette = palette(
-    [0x353535, 0x002a5c, 0x004010, 0x780008, 0x502600, 0x002270, 0x481066, 0x002c86, 0x5a2800],
-    [0xd9ffdd, 0xfff6f2, 0x9cecae, 0xffbfbf, 0x000000],
-);
+static PALETTES: LazyLock<Palettes> =
+    LazyLock::new(|| toml::from_str(include_str!("palettes.toml")).unwrap_or_default());
 
 /// Channel values in the 6×6×6 cube of the 256 colors (16 to 231).
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
@@ -300,15 +279,19 @@ mod tests {
     #[test]
     fn everything_can_be_read() {
         let mut wrong = Vec::new();
+        let Palettes { dark, light, high_contrast_dark, high_contrast_light, .. } = &*PALETTES;
         for (name, palette, backgrounds, least) in [
-            ("dark", &DARK, &DARKS[..], 4.5),
-            ("light", &LIGHT, &LIGHTS[..], 4.5),
-            ("high contrast, dark", &HIGH_CONTRAST_DARK, &DARKS[..], 7.0),
-            ("high contrast, light", &HIGH_CONTRAST_LIGHT, &LIGHTS[..], 7.0),
+            ("dark", dark, &DARKS[..], 4.5),
+            ("light", light, &LIGHTS[..], 4.5),
+            ("high contrast, dark", high_contrast_dark, &DARKS[..], 7.0),
+            ("high contrast, light", high_contrast_light, &LIGHTS[..], 7.0),
         ] {
             let Palette { dim, accent, good, bad, warning, code, heading, link, number, diff } = palette;
             let texts = [dim.unwrap(), *accent, *good, *bad, *warning, *code, *heading, *link, *number];
-            let [added, removed, added_words, removed_words, words] = diff.unwrap();
+            let texts = texts.map(|shade| shade.0);
+            let DiffShades { added, removed, added_words, removed_words, words } = diff.unwrap();
+            let [added, removed, added_words, removed_words, words] =
+                [added, removed, added_words, removed_words, words].map(|shade| shade.0);
             for narrow in [|color| color, indexed as fn(Color) -> Color] {
                 let mut check = |text: Color, on: Color| {
                     let ratio = contrast(narrow(text), narrow(on));
@@ -321,8 +304,9 @@ mod tests {
                 }
                 [added_words, removed_words].iter().for_each(|on| check(words, *on));
                 for on in backgrounds {
+                    let [_, red, green, blue] = on.to_be_bytes();
                     for text in texts {
-                        let ratio = contrast(narrow(text), rgb(*on));
+                        let ratio = contrast(narrow(text), Color::Rgb(red, green, blue));
                         if ratio < least {
                             wrong.push(format!("{name}: {text:?} on {on:06x} has {ratio:.2}"));
                         }

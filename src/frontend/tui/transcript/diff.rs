@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{ChangeTag, TextDiff};
 
 use crate::tui::render::highlight::languages::{self, CodeLanguage};
 use crate::tui::render::highlight::scanner::{self, State};
@@ -294,47 +294,41 @@ fn changed_words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>)
     if old.len() > MOST_COMPARED_BYTES || new.len() > MOST_COMPARED_BYTES {
         return Default::default();
     }
-    let (old_words, new_words) = (words(old), words(new));
-    let text = |words: &[Range<usize>], line: &'_ str| -> Vec<String> {
-        words.iter().map(|word| line[word.clone()].to_owned()).collect()
-    };
-    let operations = capture_diff_slices(Algorithm::Myers, &text(&old_words, old), &text(&new_words, new));
-    let (mut removed, mut added) = (Vec::new(), Vec::new());
-    let mut same = 0;
-    for operation in operations {
-        if let DiffOp::Equal { old_index, len, .. } = operation {
-            let kept = &old_words[old_index..old_index + len];
-            same += kept.iter().map(|word| old[word.clone()].trim().len()).sum::<usize>();
-            continue;
+    let (mut removed, mut added, mut same) = (Changed::default(), Changed::default(), 0);
+    for change in TextDiff::from_unicode_words(old, new).iter_all_changes() {
+        let word = change.value();
+        match change.tag() {
+            ChangeTag::Delete => removed.word(word, true),
+            ChangeTag::Insert => added.word(word, true),
+            ChangeTag::Equal => {
+                removed.word(word, false);
+                added.word(word, false);
+                same += word.trim().len();
+            }
         }
-        extend(&mut removed, &old_words[operation.old_range()]);
-        extend(&mut added, &new_words[operation.new_range()]);
     }
     let most = old.trim().len().max(new.trim().len());
     // Changed if at least a third stayed; otherwise replaced.
-    if same * 3 < most { Default::default() } else { (removed, added) }
+    if same * 3 < most { Default::default() } else { (removed.ranges, added.ranges) }
 }
 
-fn extend(ranges: &mut Vec<Range<usize>>, words: &[Range<usize>]) {
-    let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
-    match ranges.last_mut() {
-        Some(before) if before.end == first.start => before.end = last.end,
-        _ => ranges.push(first.start..last.end),
-    }
+#[derive(Default)]
+struct Changed {
+    at: usize,
+    ranges: Vec<Range<usize>>,
 }
 
-fn words(line: &str) -> Vec<Range<usize>> {
-    let mut words: Vec<Range<usize>> = Vec::new();
-    let mut in_word = false;
-    for (at, c) in line.char_indices() {
-        let is_word = c.is_alphanumeric() || c == '_';
-        match words.last_mut() {
-            Some(last) if is_word && in_word => last.end = at + c.len_utf8(),
-            _ => words.push(at..at + c.len_utf8()),
+impl Changed {
+    /// The next word of the line.
+    fn word(&mut self, word: &str, changed: bool) {
+        let range = self.at..self.at + word.len();
+        self.at = range.end;
+        match self.ranges.last_mut() {
+            _ if !changed => {}
+            Some(before) if before.end == range.start => before.end = range.end,
+            _ => self.ranges.push(range),
         }
-        in_word = is_word;
     }
-    words
 }
 
 #[cfg(test)]

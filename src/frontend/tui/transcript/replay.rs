@@ -7,7 +7,7 @@ use super::entry::TranscriptEntry;
 use super::tool::{self, ToolView};
 use crate::tui::terminal::key_table::Action;
 use crate::tui::terminal::keymap;
-use base::model::item::Item;
+use base::model::item::{Item, ToolResult};
 use base::protocol::event::Level;
 use base::text;
 
@@ -28,31 +28,47 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
     entries
 }
 
-/// `titles` collects the titles of earlier calls.
-pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec<TranscriptEntry> {
-    vec![match item {
+/// The title of a result, from its call, which comes before it.
+pub fn title<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> String {
+    match item {
         Item::ToolCall(call) => {
             titles.insert(&call.id, call.title());
-            return Vec::new();
+            String::new()
         }
-        Item::User(message) => {
-            let ran = tool::run_by_user(message);
-            let result =
-                ran.map(|(title, result)| TranscriptEntry::Tool(ToolView::of_result(&result, title)));
-            let said = TranscriptEntry::User(Arc::clone(&message.text));
-            return [said].into_iter().chain(result).collect();
+        Item::ToolResult(result) => {
+            titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string())
         }
+        _ => String::new(),
+    }
+}
+
+/// What was said; calls are shown with their results.
+pub fn entry(item: &Item) -> Option<TranscriptEntry> {
+    Some(match item {
+        Item::User(message) => TranscriptEntry::User(Arc::clone(&message.text)),
         Item::Assistant { text, .. } => {
             TranscriptEntry::Answer { markdown: text.to_string(), tight: false, code: None }
         }
-        Item::ToolResult(result) => {
-            let title = titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string());
-            TranscriptEntry::Tool(ToolView::of_result(result, title))
-        }
+        Item::Reasoning(reasoning) => TranscriptEntry::Reasoning(reasoning.text.to_string()),
         Item::Image(image) => note(image.placeholder("")),
         Item::Summary(_) => note("Earlier turns were summarized here.".to_owned()),
-        Item::Reasoning(_) | Item::Reminder(_) => return Vec::new(),
-    }]
+        Item::ToolCall(_) | Item::ToolResult(_) | Item::Reminder(_) => return None,
+    })
+}
+
+/// `titles` collects the titles of earlier calls.
+pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec<TranscriptEntry> {
+    let title = title(item, titles);
+    let tool = |result: &ToolResult, title| TranscriptEntry::Tool(ToolView::of_result(result, title));
+    match item {
+        Item::ToolResult(result) => vec![tool(result, title)],
+        Item::Reasoning(_) => Vec::new(),
+        Item::User(message) => {
+            let ran = tool::run_by_user(message).map(|(title, result)| tool(&result, title));
+            entry(item).into_iter().chain(ran).collect()
+        }
+        item => entry(item).into_iter().collect(),
+    }
 }
 
 pub fn note(text: String) -> TranscriptEntry {

@@ -68,5 +68,5 @@ pub fn take_reply(app: &mut App, reply: Reply) {
 }
 
 pub fn decline(app: &mut App) {
-    take_reply(app, Reply::Answer(Answer::No { note: String::new() }));
+    take_reply(app, Reply::Answer(Answer::no()));
 }

@@ -153,10 +153,8 @@ impl FormArgs {
                 return Err(Failure::usage(format!("--session-id {id} isn't a UUID"), hint));
             }
             if log::path_of(&setup.project_state, id).exists() {
-                return Err(Failure::usage(
-                    format!("session {id} already exists"),
-                    format!("--resume {id} continues it"),
-                ));
+                let hint = format!("--resume {id} continues it");
+                return Err(Failure::usage(format!("session {id} already exists"), hint));
             }
             setup.session_id = Some(id.clone());
         }

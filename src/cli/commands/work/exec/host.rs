@@ -11,9 +11,8 @@ use super::form::{agents, brought};
 use super::setup;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
-use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
-use agent::assemble::Setup;
+use agent::assemble::{self, Setup};
 use frontend::exec::compat::claude::{Claude, ClaudeForm};
 use frontend::exec::compat::converse::converse;
 use frontend::exec::compat::host::HostLink;
@@ -40,7 +39,7 @@ pub async fn run(
         setup.host = Some(Arc::new(link.port()));
         initialize(&mut setup, &wanted);
         let form = args.form.claude(&setup);
-        Ok::<_, Failure>((agent_setup::start(setup)?, form))
+        Ok::<_, Failure>((assemble::start(setup)?, form))
     };
     let (handle, form) = match opened.await {
         Ok(opened) => opened,

@@ -10,9 +10,8 @@ use super::{piped, setup};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
-use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
-use agent::assemble::Handle;
+use agent::assemble::{self, Handle};
 use base::config::paths::Paths;
 use base::protocol::goal::Goal;
 use context::session::log;
@@ -66,7 +65,7 @@ pub async fn run(
     }
     let (project_state, folder) = (setup.project_state.clone(), setup.workspace.clone());
     let started_in = run.started_in.unwrap_or(&folder);
-    let handle = agent_setup::start(setup)?;
+    let handle = assemble::start(setup)?;
     let kind = if args.limits.until.is_some() { RunKind::Goal } else { RunKind::Exec };
     let record = RunRecord {
         session: Some(handle.session.clone()),

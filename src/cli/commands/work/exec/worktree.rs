@@ -29,10 +29,7 @@ pub async fn run(
     run_id: &str,
 ) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
-    if Isolation::of(&root, false) != Isolation::Worktree {
-        let hint = "`git init`, then commit what is there";
-        return Err(Failure::usage("--worktree needs a git repository", hint));
-    }
+    Isolation::needs_git(&root, "--worktree needs a git repository")?;
     let folder = root.join(FOLDER).join(NAME);
     let id = match which {
         SessionSelector::Id(id) => earlier(&folder, id)?,
@@ -75,10 +72,8 @@ fn earlier(folder: &Path, wanted: &str) -> Result<String, Failure> {
     let names = found.filter_map(|entry| entry.file_name().into_string().ok());
     let mut ids = names.filter_map(|name| Some(name.strip_suffix(".events.jsonl")?.to_owned()));
     ids.find(|id| id.starts_with(wanted)).ok_or_else(|| {
-        Failure::usage(
-            format!("no task in a worktree has the session {wanted}"),
-            "leave out --worktree to continue any other session",
-        )
+        let hint = "leave out --worktree to continue any other session";
+        Failure::usage(format!("no task in a worktree has the session {wanted}"), hint)
     })
 }
 

@@ -1,0 +1,75 @@
+//! How a run ended: the code that the program exits with, and what it is called.
+
+use strum::FromRepr;
+
+use super::event::{EndReason, FailureCause, TurnEnd};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
+#[repr(u8)]
+pub enum ExitCode {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    Config = 3,
+    Provider = 4,
+    StepLimit = 5,
+    CostLimit = 6,
+    Deadline = 7,
+    Denied = 8,
+    Schema = 9,
+    SetAside = 10,
+    NothingChanged = 11,
+    NoProgress = 12,
+    Stuck = 13,
+    Interrupted = 130,
+}
+
+impl ExitCode {
+    pub fn of(end: &TurnEnd) -> Self {
+        match &end.reason {
+            EndReason::Done if end.denied_at_end => Self::Denied,
+            EndReason::Done if !end.set_aside.is_empty() => Self::SetAside,
+            EndReason::Done => Self::Done,
+            EndReason::StepLimit { .. } => Self::StepLimit,
+            EndReason::Failed { cause, .. } => match cause {
+                FailureCause::OutputLimit | FailureCause::Stuck | FailureCause::Empty => Self::Stuck,
+                FailureCause::CostLimit => Self::CostLimit,
+                FailureCause::Deadline => Self::Deadline,
+                FailureCause::Schema => Self::Schema,
+                FailureCause::NoProgress => Self::NoProgress,
+                FailureCause::Denied => Self::Denied,
+                FailureCause::Refused | FailureCause::Other => Self::Failed,
+            },
+            EndReason::ProviderFailed { .. } => Self::Provider,
+            EndReason::Interrupted { .. } => Self::Interrupted,
+        }
+    }
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Usage => "wrong usage",
+            Self::Config => "wrong configuration",
+            Self::Provider => "no answer from the model",
+            Self::StepLimit => "step limit",
+            Self::CostLimit => "cost limit",
+            Self::Deadline => "out of time",
+            Self::Denied => "denied",
+            Self::Schema => "the answer doesn't fit the schema",
+            Self::SetAside => "done, but files were set aside",
+            Self::NothingChanged => "nothing changed",
+            Self::NoProgress => "no progress",
+            Self::Stuck => "stuck",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// Any program's code in words, with its number unless all went well.
+    pub fn shown(code: u8) -> String {
+        match Self::from_repr(code).unwrap_or(Self::Failed) {
+            Self::Done => Self::Done.text().to_owned(),
+            known => format!("{} ({code})", known.text()),
+        }
+    }
+}
