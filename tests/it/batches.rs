@@ -92,6 +92,29 @@ fn each_task_on_a_branch_of_its_own() {
 }
 
 #[test]
+fn a_cost_limit_holds_for_the_whole_batch() {
+    let server =
+        FakeServer::start((0..3).map(|_| answer().text("Done.").usage(1_000, 0, 100_000).into()).collect());
+    let place = repository();
+    three(&place);
+    // Each task costs 20 cents: the second reaches the limit, and the third doesn't begin.
+    let output = run(&place, &server, &["--max-cost", "0.3"]);
+    let said = stderr(&output);
+    assert_eq!((output.status.code(), server.left()), (Some(6), 1), "{said}");
+    assert!(said.contains("$0.40 of $0.30 are spent, and 2 of 3 tasks have a result"), "{said}");
+    let page = stdout(&place.command(&["report", "--last-run"]).output().unwrap());
+    for part in ["cost limit (6)", "3 tasks, at most $0.30 in all", "with a higher --max-cost continues it"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    // What was spent before counts.
+    let output = run(&place, &server, &["--max-cost", "0.4"]);
+    assert_eq!((output.status.code(), server.left()), (Some(6), 1), "{}", stderr(&output));
+    let output = run(&place, &server, &["--max-cost", "0.7"]);
+    assert_eq!((output.status.code(), server.left()), (Some(0), 0), "{}", stderr(&output));
+    assert_eq!(ids(&results(&place, "tasks.results.jsonl")), ["1", "4", "b"]);
+}
+
+#[test]
 fn a_kill_anywhere_repeats_nothing_that_is_done() {
     for tree in [true, false] {
         let server = FakeServer::start(vec![

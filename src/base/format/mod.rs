@@ -1,6 +1,7 @@
 //! Formats of other programs' files, byte for byte: text encodings, front matter, pictures, paths in JSON.
 
 pub mod diff_cut;
+pub mod diff_lines;
 pub mod encoding;
 pub mod frontmatter;
 pub mod json_repair;

@@ -1,8 +1,8 @@
 //! A batch at work: each task in its own process and folder. Finished tasks are in the results file, unfinished ones in
 //! their session, which the next run continues.
 
-use std::cell::RefCell;
-use std::collections::HashSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -42,6 +42,10 @@ pub struct BatchRun {
     pub flags: Vec<OsString>,
     pub copy: bool,
     pub json: bool,
+    /// In US dollars, for all tasks together.
+    pub max_cost: Option<f64>,
+    costs: RefCell<HashMap<String, f64>>,
+    over_limit: Cell<bool>,
     pub results: RefCell<Results>,
     pub cancel: CancellationToken,
     pub outages: RefCell<Outages>,
@@ -58,6 +62,9 @@ impl BatchRun {
             flags: Vec::new(),
             copy: false,
             json,
+            max_cost: None,
+            costs: RefCell::default(),
+            over_limit: Cell::new(false),
             results: RefCell::new(results),
             cancel: CancellationToken::new(),
             outages: RefCell::default(),
@@ -73,6 +80,7 @@ impl BatchRun {
         jobs: usize,
         path: &Path,
     ) -> Result<u8, Failure> {
+        self.count_costs(all);
         let (mut open, mut stop) = (0, None);
         {
             let mut work =
@@ -118,6 +126,16 @@ impl BatchRun {
             );
             return Ok(ExitCode::Provider as u8);
         }
+        if let Some(limit) = self.max_cost.filter(|_| self.over_limit.get() && have < all.len()) {
+            eprintln!(
+                "Stopped at the cost limit of the batch: {} of {} are spent, and {have} of {} have a result in {shown}. \
+                To continue, run the same command with a higher --max-cost.",
+                text::dollars(self.costs.borrow().values().sum()),
+                text::dollars(limit),
+                text::plural(all.len(), "task")
+            );
+            return Ok(ExitCode::CostLimit as u8);
+        }
         if open > 0 || self.cancel.is_cancelled() {
             let all = text::plural(all.len(), "task");
             eprintln!(
@@ -130,6 +148,37 @@ impl BatchRun {
             eprintln!("To continue the failed ones, run the same command with --again.");
         }
         Ok(u8::from(failed > 0))
+    }
+
+    /// What tasks cost in earlier runs of this batch counts, too.
+    fn count_costs(&self, all: &[BatchTask]) {
+        let results = self.results.borrow();
+        let cost = |task: &BatchTask| {
+            let recorded = results.line(&task.id).and_then(|line| line["cost_usd"].as_f64());
+            TaskOutput::read(&self.events_of(task), 0).cost_usd().max(recorded.unwrap_or(0.0))
+        };
+        *self.costs.borrow_mut() = all.iter().map(|task| (task.id.clone(), cost(task))).collect();
+    }
+
+    fn left_usd(&self) -> Option<f64> {
+        Some(self.max_cost? - self.costs.borrow().values().sum::<f64>())
+    }
+
+    /// Counts what a task has cost by now; ends the batch when nothing is left.
+    fn pay(&self, task: &BatchTask, cost_usd: f64) {
+        self.costs.borrow_mut().insert(task.id.clone(), cost_usd);
+        if self.left_usd().is_some_and(|left| left <= 0.0) {
+            self.stop_at_limit();
+        }
+    }
+
+    fn stop_at_limit(&self) {
+        self.over_limit.set(true);
+        self.cancel.cancel();
+    }
+
+    fn events_of(&self, task: &BatchTask) -> PathBuf {
+        self.folder.join(format!("{}.events.jsonl", task.id))
     }
 
     /// Finds what would go wrong later, before anything runs.
@@ -167,6 +216,9 @@ impl BatchRun {
 
     /// Returns whether it has a result: not if it wasn't started, or was interrupted.
     pub async fn one(&self, task: &BatchTask) -> Result<bool, Failure> {
+        if self.left_usd().is_some_and(|left| left <= 0.0) {
+            self.stop_at_limit();
+        }
         if self.cancel.is_cancelled() {
             return Ok(false);
         }
@@ -181,7 +233,7 @@ impl BatchRun {
             Ok(place) => place,
             Err(error) => return self.record(task, 1, json!({"error": error})),
         };
-        let path = self.folder.join(format!("{}.events.jsonl", task.id));
+        let path = self.events_of(task);
         let earlier = TaskOutput::read(&path, 0);
         let recorded = self.results.borrow().code(&task.id).is_some();
         // The task ended before the batch was killed: only its line is missing.
@@ -199,6 +251,11 @@ impl BatchRun {
                 let status = self.work(task, &place, resume.as_deref(), &path).await?;
                 let output = TaskOutput::read(&path, start);
                 match exit_code(status) {
+                    // It has used what was left for all, and goes on where it stopped when there is more.
+                    COST_LIMIT if self.max_cost.is_some() => {
+                        self.stop_at_limit();
+                        return Ok(false);
+                    }
                     INTERRUPTED => return Ok(false),
                     _ if self.cancel.is_cancelled() && output.exit_code.is_none() => return Ok(false),
                     // The others would fail the same way, so none is used up.
@@ -239,13 +296,17 @@ impl BatchRun {
         output: &Path,
     ) -> Result<ExitStatus, Failure> {
         let prompt = if resume.is_some() { CONTINUE } else { &task.prompt };
-        let mut child = child::start(&self.flags, &place.folder, resume, prompt, output).await?;
+        let limit = self.left_usd().map(|left| ["--max-cost".into(), left.to_string().into()]);
+        let flags = self.flags.iter().cloned().chain(limit.into_iter().flatten()).collect();
+        let mut now = TaskOutput::read(output, 0);
+        now.outage = None;
+        let mut child = child::start(flags, &place.folder, resume, prompt, output).await?;
         let mut read = fs::metadata(output).map_or(0, |meta| meta.len() as usize);
-        let mut now = TaskOutput::default();
         loop {
             tokio::select! {
                 status = child.wait() => {
                     now.read_on(output, read);
+                    self.pay(task, now.cost_usd());
                     if now.outage.is_none() {
                         self.tell(&task.id, None);
                     }
@@ -254,6 +315,7 @@ impl BatchRun {
                 () = self.cancel.cancelled() => break,
                 () = tokio::time::sleep(LOOK) => {
                     read = now.read_on(output, read);
+                    self.pay(task, now.cost_usd());
                     self.tell(&task.id, now.outage.as_deref());
                 }
             }
@@ -306,6 +368,7 @@ impl BatchRun {
 const LOOK: Duration = Duration::from_millis(250);
 
 const INTERRUPTED: u8 = ExitCode::Interrupted as u8;
+const COST_LIMIT: u8 = ExitCode::CostLimit as u8;
 
 /// Like a shell: 128 plus the signal for a killed process.
 fn exit_code(status: ExitStatus) -> u8 {

@@ -51,7 +51,7 @@ pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
 
 /// Appends the task's events and messages to `output`.
 pub async fn start(
-    flags: &[OsString],
+    flags: Vec<OsString>,
     folder: &Path,
     resume: Option<&str>,
     prompt: &str,
@@ -101,6 +101,9 @@ pub struct TaskOutput {
     pub hint: Option<String>,
     /// The outage that is being waited out, or that outlasted the wait.
     pub outage: Option<String>,
+    session_usd: f64,
+    /// Of the task's sessions before that.
+    earlier_usd: f64,
 }
 
 impl TaskOutput {
@@ -119,6 +122,11 @@ impl TaskOutput {
         start + whole
     }
 
+    /// What all its sessions have cost.
+    pub fn cost_usd(&self) -> f64 {
+        self.earlier_usd + self.session_usd
+    }
+
     fn line(&mut self, line: &[u8]) {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let Ok(event) = serde_json::from_slice::<Value>(line) else {
@@ -131,7 +139,16 @@ impl TaskOutput {
             return;
         };
         match event["type"].as_str() {
-            Some("session") => *self = Self { session: text(&event["id"]), ..Self::default() },
+            Some("session") => {
+                let session = text(&event["id"]);
+                // What is said of a session that is continued includes what it has cost before.
+                let (earlier_usd, session_usd) = match session == self.session {
+                    true => (self.earlier_usd, self.session_usd),
+                    false => (self.cost_usd(), 0.0),
+                };
+                *self = Self { session, earlier_usd, session_usd, ..Self::default() };
+            }
+            Some("usage") => self.session_usd = event["cost_usd"].as_f64().unwrap_or(self.session_usd),
             Some("text") => {
                 self.answer = text(&event["text"]);
                 self.outage = None;

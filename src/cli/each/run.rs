@@ -6,7 +6,7 @@ use super::args::{EachArgs, TaskLimits};
 use super::batch::BatchRun;
 use super::child;
 use super::tasks::{self, BatchTask, Results};
-use crate::cli::args::SharedArgs;
+use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::Failure;
 use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
 use crate::cli::setup::open;
@@ -37,15 +37,19 @@ pub async fn run(
     let all: Vec<BatchTask> = tasks.clone();
     tasks.retain(|task| results.code(&task.id).is_none_or(|code| args.again && code != 0));
     let name = batch_name(&path);
-    let flags = child::flags(&cli.model, limits);
-    let batch = BatchRun { flags, copy: args.copy, ..BatchRun::new(root, &name, results, json) };
+    // The limit is that of all tasks together.
+    let max_cost = cli.model.max_cost;
+    let flags = child::flags(&ModelArgs { max_cost: None, ..cli.model.clone() }, limits);
+    let mut batch = BatchRun::new(root, &name, results, json);
+    (batch.flags, batch.copy, batch.max_cost) = (flags, args.copy, max_cost);
     let jobs = args.jobs.unwrap_or(1).max(1);
     batch.check(&tasks, jobs).await?;
     let done = all.len() - tasks.len();
     if done > 0 {
         eprintln!("{} of {} have a result already.", done, text::plural(all.len(), "task"));
     }
-    let asked = format!("{}: {}", file.display(), text::plural(all.len(), "task"));
+    let limit = max_cost.map_or(String::new(), |usd| format!(", at most {} in all", text::dollars(usd)));
+    let asked = format!("{}: {}{limit}", file.display(), text::plural(all.len(), "task"));
     let record = RunRecord {
         tree: Some(batch.folder.clone()),
         results: Some(path.clone()),

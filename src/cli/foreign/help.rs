@@ -9,22 +9,7 @@ const NAME_WIDTH: usize = 34;
 const IDLE_ON_A_LINE: usize = 4;
 
 pub fn page() -> String {
-    let mut page = String::from(
-        "Scripts and SDKs written for Claude Code and Codex can run mycode in their place.\n\n\
-         `mycode -p \"task\"` takes the options of `claude -p`. For the Claude Agent SDKs, set\n\
-         pathToClaudeCodeExecutable (TypeScript) or cli_path (Python) to mycode. Messages, permission\n\
-         callbacks, hooks, interrupts and results have Claude's form, and tools its names.\n\n\
-         `mycode exec` takes the options of `codex exec`, with `exec resume ID` and `exec resume --last`.\n\
-         For the Codex SDK, set codexPathOverride to mycode; the key is CODEX_API_KEY.\n\n\
-         With their output, the exit code is 0 when the task is done and 1 when it isn't. What an option\n\
-         can't do here is said on standard error, or is an error. All others are in `mycode help exec`.\n\n\
-         --permission  --permission-mode                   --sandbox\n\
-         read-only                                         read-only\n\
-         ask           default, dontAsk (the default with rules, tools or a callback)\n\
-         accept-edits  acceptEdits\n\
-         auto          auto                                workspace-write, --full-auto\n\
-         full          bypassPermissions                   danger-full-access, --yolo\n",
-    );
+    let mut page = String::from(include_str!("../help/scripts.txt"));
     for (title, rows) in [
         ("Options of claude -p", claude::ROWS),
         ("Options of codex exec", codex::ROWS),

@@ -16,6 +16,7 @@ use agent::build::state::BuildFolder;
 use base::clock;
 use base::path::on_one_line;
 use base::protocol::event::{EndReason, TurnEnd};
+use base::protocol::exit_code::ExitCode;
 use base::text::{elide, one_line, plural};
 use context::report::render;
 use frontend::exec::printer;
@@ -161,6 +162,9 @@ impl RunPage {
             }
             let checks = logs.get(text("session")).map(|log| SessionFacts::read(log, 0).checks);
             self.checked.extend(checks.into_iter().flatten().map(|check| format!("{id}: {check}")));
+        }
+        if self.run.end.is_some_and(|end| end.exit_code == ExitCode::CostLimit as u8) {
+            self.failed.push("the batch stopped at its cost limit before all tasks had a result".to_owned());
         }
         let shown = path.display().to_string();
         for line in &lines {

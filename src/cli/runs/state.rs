@@ -29,6 +29,9 @@ pub fn how_to_continue(run: &Run) -> String {
         }
         RunKind::Exec | RunKind::Goal => format!("`mycode exec --resume {id}` continues it"),
         RunKind::Build => format!("`mycode build --resume {id}` continues it"),
+        RunKind::Batch if run.end.is_some_and(|end| end.exit_code == ExitCode::CostLimit as u8) => {
+            "the same command with a higher --max-cost continues it".to_owned()
+        }
         RunKind::Batch => "the same command continues it; with --again, failed tasks, too".to_owned(),
         RunKind::Attempts => "the same command tries again".to_owned(),
     }

@@ -9,12 +9,11 @@ use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateResponse, CancelNotification,
     CancelRequestNotification, CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest,
-    DeleteSessionResponse, Error, ErrorCode, ForkSessionRequest, Implementation, InitializeRequest,
-    InitializeResponse, ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, McpCapabilities,
-    NewSessionRequest, PromptCapabilities, PromptRequest, RequestId, ResumeSessionRequest,
-    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
-    SessionInfo, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
-    SetSessionModeRequest,
+    DeleteSessionResponse, Error, ErrorCode, Implementation, InitializeRequest, InitializeResponse,
+    ListSessionsRequest, ListSessionsResponse, McpCapabilities, NewSessionRequest, PromptCapabilities,
+    PromptRequest, RequestId, ResumeSessionRequest, SessionCapabilities, SessionCloseCapabilities,
+    SessionDeleteCapabilities, SessionForkCapabilities, SessionInfo, SessionListCapabilities,
+    SessionResumeCapabilities, SetSessionConfigOptionRequest, SetSessionModeRequest,
 };
 use futures_util::stream::{Stream, StreamExt as _};
 use serde::de::DeserializeOwned;
@@ -121,20 +120,12 @@ impl Server {
                 let NewSessionRequest { cwd: folder, mcp_servers, .. } = parsed(params)?;
                 self.open(Request { id, which: Which::New, folder, mcp_servers, replay: false });
             }
-            "session/load" => {
-                let LoadSessionRequest { session_id, cwd: folder, mcp_servers, .. } = parsed(params)?;
-                let which = Which::Stored(session_id.to_string());
-                self.open(Request { id, which, folder, mcp_servers, replay: true });
-            }
-            "session/resume" => {
+            // The three have the same parameters.
+            "session/load" | "session/resume" | "session/fork" => {
                 let ResumeSessionRequest { session_id, cwd: folder, mcp_servers, .. } = parsed(params)?;
-                let which = Which::Stored(session_id.to_string());
-                self.open(Request { id, which, folder, mcp_servers, replay: false });
-            }
-            "session/fork" => {
-                let ForkSessionRequest { session_id, cwd: folder, mcp_servers, .. } = parsed(params)?;
-                let which = Which::ForkOf(session_id.to_string());
-                self.open(Request { id, which, folder, mcp_servers, replay: false });
+                let which = if method == "session/fork" { Which::ForkOf } else { Which::Stored };
+                let (which, replay) = (which(session_id.to_string()), method == "session/load");
+                self.open(Request { id, which, folder, mcp_servers, replay });
             }
             "session/list" => self.list(id, parsed(params)?)?,
             "session/delete" => {

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use agent_client_protocol_schema::v1::{
     ClientCapabilities, Error, LoadSessionResponse, McpServer, NewSessionResponse, RequestId, SessionId,
 };
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
@@ -45,33 +45,30 @@ impl Sessions {
         Self { client, source, capabilities: OnceLock::new(), open: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Entry>> {
-        self.open.lock()
-    }
-
     pub fn command(&self, session: &SessionId, command: Command) -> Result<(), Error> {
-        let open = self.lock();
+        let open = self.open.lock();
         let entry = open.get(session).ok_or_else(|| not_found(session))?;
         entry.commands.send(command).map_err(|_| not_found(session))
     }
 
     pub fn command_all(&self, command: impl Fn() -> Command) {
-        for entry in self.lock().values() {
+        for entry in self.open.lock().values() {
             let _ = entry.commands.send(command());
         }
     }
 
     pub fn folder(&self, session: &SessionId) -> Result<PathBuf, Error> {
-        self.lock().get(session).map(|entry| entry.folder.clone()).ok_or_else(|| not_found(session))
+        let folder = self.open.lock().get(session).map(|entry| entry.folder.clone());
+        folder.ok_or_else(|| not_found(session))
     }
 
     pub async fn close(&self, session: &SessionId) {
-        let entry = self.lock().remove(session);
+        let entry = self.open.lock().remove(session);
         end(entry.into_iter().collect()).await;
     }
 
     pub async fn close_all(&self) {
-        let entries = self.lock().drain().map(|(_, entry)| entry).collect();
+        let entries = self.open.lock().drain().map(|(_, entry)| entry).collect();
         end(entries).await;
     }
 
@@ -86,7 +83,7 @@ impl Sessions {
         let (modes, options) = (session.options.modes(), session.options.list());
         let (commands, receiver) = unbounded_channel();
         // Answer first: updates may only follow it.
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         // A forked session is answered like a new one, a resumed one like a loaded one.
         if known {
             let answer = LoadSessionResponse::new().modes(modes).config_options(options);

@@ -91,13 +91,6 @@ pub struct AddArgs {
     pub target: Vec<String>,
 }
 
-impl AddArgs {
-    /// Whether no option is given that only a command could use.
-    pub fn is_for_http(&self) -> bool {
-        self.env.is_empty() && self.folders.is_empty() && !self.no_network && !self.no_sandbox
-    }
-}
-
 /// For servers with an address.
 #[derive(Args, Debug, Default)]
 pub struct HttpArgs {
@@ -130,9 +123,8 @@ pub struct TestArgs {
 pub fn list(cli: &SharedArgs, as_json: bool) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut out = String::new();
-    let all = opened.servers.clone();
     let servers = Servers::new(opened.servers.clone(), opened.place.clone());
-    for server in &all {
+    for server in &opened.servers {
         let tools = servers.known(&server.name).tools.len();
         if as_json {
             let row = json!({"name": server.name, "target": server.shown(), "file": server.origin,
@@ -140,19 +132,14 @@ pub fn list(cli: &SharedArgs, as_json: bool) -> Result<(), Failure> {
             out.push_str(&format!("{row}\n"));
         } else {
             let known = if tools > 0 { format!(", {}", plural(tools, "tool")) } else { String::new() };
-            out.push_str(&format!(
-                "{}  {}\n    {}{known}, from {}\n",
-                server.name,
-                server.shown(),
-                state(server),
-                server.origin.display()
-            ));
+            let (name, target, origin) = (&server.name, server.shown(), server.origin.display());
+            out.push_str(&format!("{name}  {target}\n    {}{known}, from {origin}\n", state(server)));
         }
     }
     if as_json {
         return report::print(&out);
     }
-    if all.is_empty() {
+    if opened.servers.is_empty() {
         out.push_str("No MCP servers. `mycode mcp add NAME COMMAND…` adds one; `mycode mcp import` imports those of other agents.\n");
     }
     for note in opened.problems.iter().chain(&opened.opened.loaded.notices) {
@@ -172,7 +159,7 @@ pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
                     "put options before the name: mycode mcp add --header 'Name: value' NAME https://…",
                 ));
             }
-            if !args.is_for_http() {
+            if !args.env.is_empty() || !args.folders.is_empty() || args.no_network || args.no_sandbox {
                 let why = "--env, --writable, --no-network and --no-sandbox are for commands";
                 return Err(Failure::usage(why, "a server with an address takes --header and --oauth"));
             }
@@ -244,14 +231,11 @@ pub fn remove(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
 pub fn logout(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let file = opened.place.credentials_of(opened.find(name)?);
-    let text = match file.filter(|file| file.exists()) {
-        Some(file) => {
-            std::fs::remove_file(&file.0)?;
-            format!("Signed out of {name}.\n")
-        }
-        None => format!("Not signed in to {name}.\n"),
+    let Some(file) = file.filter(|file| file.exists()) else {
+        return report::say(&format!("Not signed in to {name}.\n"));
     };
-    report::say(&text)
+    std::fs::remove_file(&file.0)?;
+    report::say(&format!("Signed out of {name}.\n"))
 }
 
 /// Imports the servers of other agents that aren't in the user's list yet.
@@ -296,21 +280,12 @@ pub fn import(cli: &SharedArgs, from: Option<&str>, preview: bool) -> Result<(),
             out.push_str(&format!("note: {problem}\n"));
         }
     }
+    let (count, target) = (plural(added.len(), "server"), file.path.display());
     if preview {
-        out.push_str(&format!(
-            "{} would be added to {}\n",
-            plural(added.len(), "server"),
-            file.path.display()
-        ));
-    } else {
-        if !added.is_empty() {
-            file.add(&added).map_err(|error| not_changed(&error))?;
-        }
-        out.push_str(&format!(
-            "Added {} to {}. `mycode mcp test` starts each once.\n",
-            plural(added.len(), "server"),
-            file.path.display()
-        ));
+        return report::say(&format!("{out}{count} would be added to {target}\n"));
     }
-    report::say(&out)
+    if !added.is_empty() {
+        file.add(&added).map_err(|error| not_changed(&error))?;
+    }
+    report::say(&format!("{out}Added {count} to {target}. `mycode mcp test` starts each once.\n"))
 }

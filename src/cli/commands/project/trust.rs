@@ -53,22 +53,17 @@ pub fn run(cli: &SharedArgs, args: &TrustArgs) -> Result<(), Failure> {
         ))?;
     }
     let other = !held.is_empty() || !defined.is_empty();
-    let text = match project_file::wishes(workspace)? {
-        None if other => return Ok(()),
-        None => return report::print(&format!("Nothing to trust: there is no {path}.\n")),
-        Some((_, wishes)) if wishes.is_empty() && other => return Ok(()),
-        Some((_, wishes)) if wishes.is_empty() => {
-            return report::print(&format!("Nothing to trust: no setting in {path} needs it.\n"));
-        }
-        Some((settings, wishes)) => {
+    match project_file::wishes(workspace)? {
+        Some((settings, wishes)) if !wishes.is_empty() => {
             trust.give(&[settings])?;
-            let wishes: Vec<String> =
+            let wishes: String =
                 wishes.iter().map(|wish| format!("  {}\n", sanitize::reveal(wish))).collect();
-            format!(
-                "Trusted {path} as it is now. It sets:\n{}If it changes, it is ignored until you trust it again.\n",
-                wishes.concat()
-            )
+            report::print(&format!(
+                "Trusted {path} as it is now. It sets:\n{wishes}If it changes, it is ignored until you trust it again.\n"
+            ))
         }
-    };
-    report::print(&text)
+        _ if other => Ok(()),
+        None => report::print(&format!("Nothing to trust: there is no {path}.\n")),
+        Some(_) => report::print(&format!("Nothing to trust: no setting in {path} needs it.\n")),
+    }
 }

@@ -1,8 +1,10 @@
 //! Splits a unified diff into the protocol's form: old and new text per hunk.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::v1::Diff;
+
+use base::format::diff_lines::{self, DiffLine};
 
 #[derive(Debug, PartialEq)]
 pub struct Place {
@@ -11,88 +13,43 @@ pub struct Place {
 }
 
 pub fn places(unified: &str, root: &Path) -> Vec<Place> {
-    let mut places = Vec::new();
-    let mut path = root.to_owned();
-    let mut hunk: Option<Hunk> = None;
-    for line in unified.lines() {
-        // Inside a hunk, lines are counted: a removed line may look like a header.
-        if let Some(open) = &mut hunk
-            && open.takes(line)
-        {
-            continue;
+    let (mut path, mut hunks) = (root.to_owned(), Vec::<Hunk>::new());
+    for line in diff_lines::read(unified) {
+        match line {
+            DiffLine::Header(line) => {
+                path = line.strip_prefix("+++ b/").map_or(path, |shown| root.join(shown));
+            }
+            DiffLine::Hunk => hunks.push(Hunk { path: path.clone(), ..Hunk::default() }),
+            DiffLine::Row { sign, old, new, text } => {
+                let Some(hunk) = hunks.last_mut() else { continue };
+                hunk.created |= old == 0;
+                if sign != '+' {
+                    hunk.old.extend([text, "\n"]);
+                }
+                if sign != '-' {
+                    hunk.new.extend([text, "\n"]);
+                }
+                if sign != ' ' {
+                    hunk.first_change.get_or_insert(new);
+                }
+            }
+            DiffLine::Cut(..) => {}
         }
-        places.extend(hunk.take().map(|hunk| hunk.place(&path)));
-        if let Some(shown) = line.strip_prefix("+++ b/") {
-            path = root.join(shown);
-        }
-        hunk = Hunk::begin(line);
     }
-    places.extend(hunk.map(|hunk| hunk.place(&path)));
-    places
+    let place = |hunk: Hunk| {
+        let diff = Diff::new(hunk.path, hunk.new).old_text((!hunk.created).then_some(hunk.old));
+        Place { diff, line: hunk.first_change.and_then(|line| u32::try_from(line).ok()).unwrap_or(1).max(1) }
+    };
+    hunks.into_iter().map(place).collect()
 }
 
 #[derive(Default)]
 struct Hunk {
+    path: PathBuf,
     old: String,
     new: String,
-    old_left: usize,
-    new_left: usize,
     created: bool,
-    next: u32,
-    first_change: Option<u32>,
-}
-
-impl Hunk {
-    fn begin(line: &str) -> Option<Self> {
-        let mut ranges = line.strip_prefix("@@ -")?.split([' ', '+']).filter(|part| !part.is_empty());
-        let (_, old_left) = range(ranges.next()?)?;
-        let (next, new_left) = range(ranges.next()?)?;
-        let created = line.starts_with("@@ -0,0 ");
-        Some(Self { old_left, new_left, created, next, ..Self::default() })
-    }
-
-    fn takes(&mut self, line: &str) -> bool {
-        // Some programs omit the space of an empty line.
-        let (sign, text) = line.split_at_checked(1).unwrap_or((" ", ""));
-        match sign {
-            " " if self.old_left > 0 && self.new_left > 0 => {
-                (self.old_left, self.new_left) = (self.old_left - 1, self.new_left - 1);
-                push(&mut self.old, text);
-                push(&mut self.new, text);
-                self.next += 1;
-            }
-            "-" if self.old_left > 0 => {
-                self.old_left -= 1;
-                push(&mut self.old, text);
-                self.first_change.get_or_insert(self.next);
-            }
-            "+" if self.new_left > 0 => {
-                self.new_left -= 1;
-                push(&mut self.new, text);
-                self.first_change.get_or_insert(self.next);
-                self.next += 1;
-            }
-            // "\ No newline at end of file".
-            "\\" => {}
-            _ => return false,
-        }
-        true
-    }
-
-    fn place(self, path: &Path) -> Place {
-        let diff = Diff::new(path, self.new).old_text((!self.created).then_some(self.old));
-        Place { diff, line: self.first_change.unwrap_or(self.next).max(1) }
-    }
-}
-
-fn push(text: &mut String, line: &str) {
-    text.push_str(line);
-    text.push('\n');
-}
-
-fn range(text: &str) -> Option<(u32, usize)> {
-    let (first, count) = text.split_once(',').unwrap_or((text, "1"));
-    Some((first.parse().ok()?, count.parse().ok()?))
+    first_change: Option<usize>,
 }
 
 #[cfg(test)]

@@ -131,11 +131,7 @@ impl<O: Write> Claude<O> {
 
     fn block(&mut self, block: Value) -> io::Result<()> {
         let model = self.session.as_ref().map_or("", |session| &session.model);
-        let message = json!({
-            "id": format!("msg_{}", self.message_id), "type": "message", "role": "assistant", "model": model,
-            "content": [block], "stop_reason": null, "stop_sequence": null,
-            "usage": {"input_tokens": 0, "output_tokens": 0},
-        });
+        let message = assistant_message(&self.message_id, model, vec![block]);
         self.message(json!({"type": "assistant", "message": message, "parent_tool_use_id": null}))
     }
 
@@ -276,11 +272,12 @@ fn result_message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, mod
     let done = end.reason == EndReason::Done;
     let cost = window.cost_usd.unwrap_or(0.0);
     let models = Map::from_iter([(model.to_owned(), of_model(window, cost))]);
+    let (subtype, terminal_reason) = names(&end.reason);
     let mut message = json!({
-        "type": "result", "subtype": subtype(&end.reason), "is_error": !done, "duration_ms": end.elapsed_ms,
+        "type": "result", "subtype": subtype, "is_error": !done, "duration_ms": end.elapsed_ms,
         "duration_api_ms": end.elapsed_ms, "num_turns": end.steps, "stop_reason": done.then_some("end_turn"),
         "total_cost_usd": cost, "usage": usage(&end.usage), "modelUsage": models, "permission_denials": [],
-        "terminal_reason": terminal_reason(&end.reason),
+        "terminal_reason": terminal_reason,
     });
     if done {
         let text = || answer.text.clone().unwrap_or_default();
@@ -294,28 +291,28 @@ fn result_message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, mod
     message
 }
 
-fn subtype(reason: &EndReason) -> &'static str {
+/// The subtype, and the terminal reason.
+fn names(reason: &EndReason) -> (&'static str, &'static str) {
     match reason {
-        EndReason::Done => "success",
-        EndReason::StepLimit { .. } => "error_max_turns",
-        EndReason::Failed { cause: FailureCause::CostLimit, .. } => "error_max_budget_usd",
-        EndReason::Failed { cause: FailureCause::Schema, .. } => "error_max_structured_output_retries",
-        EndReason::Failed { .. } | EndReason::ProviderFailed { .. } | EndReason::Interrupted { .. } => {
-            "error_during_execution"
+        EndReason::Done => ("success", "completed"),
+        EndReason::StepLimit { .. } => ("error_max_turns", "max_turns"),
+        EndReason::Interrupted { .. } => ("error_during_execution", "aborted_streaming"),
+        EndReason::ProviderFailed { .. } => ("error_during_execution", "api_error"),
+        EndReason::Failed { cause: FailureCause::CostLimit, .. } => {
+            ("error_max_budget_usd", "budget_exhausted")
         }
+        EndReason::Failed { cause: FailureCause::Schema, .. } => {
+            ("error_max_structured_output_retries", "structured_output_retry_exhausted")
+        }
+        EndReason::Failed { .. } => ("error_during_execution", "model_error"),
     }
 }
 
-fn terminal_reason(reason: &EndReason) -> &'static str {
-    match reason {
-        EndReason::Done => "completed",
-        EndReason::StepLimit { .. } => "max_turns",
-        EndReason::Interrupted { .. } => "aborted_streaming",
-        EndReason::ProviderFailed { .. } => "api_error",
-        EndReason::Failed { cause: FailureCause::CostLimit, .. } => "budget_exhausted",
-        EndReason::Failed { cause: FailureCause::Schema, .. } => "structured_output_retry_exhausted",
-        EndReason::Failed { .. } => "model_error",
-    }
+fn assistant_message(id: &str, model: &str, content: Vec<Value>) -> Value {
+    json!({
+        "id": format!("msg_{id}"), "type": "message", "role": "assistant", "model": model, "content": content,
+        "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": 0, "output_tokens": 0},
+    })
 }
 
 /// Claude counts what came from the cache apart.
@@ -352,10 +349,8 @@ impl PartialMessage {
     pub fn delta(&mut self, kind: &'static str, text: &str, id: &str, model: &str) -> Vec<Value> {
         let mut events = Vec::new();
         if !std::mem::replace(&mut self.begun, true) {
-            events.push(json!({"type": "message_start", "message": {
-                "id": format!("msg_{id}"), "type": "message", "role": "assistant", "model": model, "content": [],
-                "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": 0, "output_tokens": 0},
-            }}));
+            let message = assistant_message(id, model, Vec::new());
+            events.push(json!({"type": "message_start", "message": message}));
         }
         if self.open != Some(kind) {
             events.extend(self.end_block());

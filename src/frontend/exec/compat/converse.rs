@@ -156,14 +156,16 @@ impl<O: Write> Talk<'_, O> {
         match news {
             FromHost::Ask(_) if self.link.closed => Ok(()),
             FromHost::Ask(line) => self.printer.write(&line),
-            FromHost::Closed => self.link.unanswered().into_iter().try_for_each(|waiting| {
-                self.answered(waiting, Err("standard input was closed before an answer came".to_owned()))
-            }),
+            FromHost::Closed => {
+                std::mem::take(&mut self.link.waiting).into_values().try_for_each(|waiting| {
+                    self.answered(waiting, Err("standard input was closed before an answer came".to_owned()))
+                })
+            }
             FromHost::Prompt(message) => {
                 self.queue.push_back(message);
                 Ok(())
             }
-            FromHost::Response { id, answer } => match self.link.answered(&id) {
+            FromHost::Response { id, answer } => match self.link.waiting.remove(&id) {
                 Some(waiting) => self.answered(waiting, answer),
                 None => Ok(()),
             },

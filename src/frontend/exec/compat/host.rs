@@ -51,10 +51,10 @@ pub enum Unanswered {
 
 pub struct HostLink {
     messages: UnboundedReceiver<FromHost>,
-    port: HostPort,
+    pub port: HostPort,
     asked: UnboundedReceiver<Asked>,
     early: VecDeque<FromHost>,
-    waiting: HashMap<String, Unanswered>,
+    pub waiting: HashMap<String, Unanswered>,
     pub initialize: Option<String>,
     pub closed: bool,
 }
@@ -75,10 +75,6 @@ impl HostLink {
         let (port, asked) = unbounded_channel();
         let (port, early, waiting) = (HostPort(port), VecDeque::new(), HashMap::new());
         Self { messages, port, asked, early, waiting, initialize: None, closed: false }
-    }
-
-    pub fn port(&self) -> HostPort {
-        self.port.clone()
     }
 
     /// What the program wants of the session, before that begins; `None` if it says nothing about it.
@@ -118,10 +114,6 @@ impl HostLink {
         json!({"type": "control_request", "request_id": id, "request": request})
     }
 
-    pub fn answered(&mut self, id: &str) -> Option<Unanswered> {
-        self.waiting.remove(id)
-    }
-
     /// The line that takes back a request whose question became pointless.
     pub fn withdraw(&mut self, question: QuestionId) -> Option<Value> {
         let is_it =
@@ -129,10 +121,6 @@ impl HostLink {
         let id = self.waiting.iter().find(|(_, waiting)| is_it(waiting)).map(|(id, _)| id.clone())?;
         self.waiting.remove(&id);
         Some(json!({"type": "control_cancel_request", "request_id": id}))
-    }
-
-    pub fn unanswered(&mut self) -> Vec<Unanswered> {
-        self.waiting.drain().map(|(_, waiting)| waiting).collect()
     }
 }
 

@@ -94,16 +94,16 @@ impl Pager {
     }
 
     pub fn ask(&mut self) -> Option<Op> {
-        if self.kind == PagerKind::Help {
-            return None;
-        }
-        self.outdated = std::mem::replace(&mut self.reading, true);
-        (!self.outdated).then_some(match self.kind {
-            PagerKind::Transcript | PagerKind::Outputs => Op::Quick(Quick::ShowTranscript { agent: None }),
-            PagerKind::Agent => Op::Quick(Quick::ShowTranscript { agent: self.agent.clone() }),
-            PagerKind::Changes { turn } => Op::Quick(Quick::ShowChanges { turn }),
+        let wanted = match self.kind {
+            // Only that of a sub-agent has one.
+            PagerKind::Transcript | PagerKind::Outputs | PagerKind::Agent => {
+                Quick::ShowTranscript { agent: self.agent.clone() }
+            }
+            PagerKind::Changes { turn } => Quick::ShowChanges { turn },
             PagerKind::Help => return None,
-        })
+        };
+        self.outdated = std::mem::replace(&mut self.reading, true);
+        (!self.outdated).then_some(Op::Quick(wanted))
     }
 
     /// Takes the content; returns a request if it's already outdated. The position stays, except that the end
@@ -440,22 +440,18 @@ impl Pager {
     }
 
     fn foot(&self, width: usize, theme: Theme) -> Line<'static> {
-        let line = |text: &str| wrap::clip(&format!("  {text}"), width);
+        let line = |text: &str, style| wrap::line(&format!("  {text}"), width, style);
         if let Some(typed) = &self.typing {
-            let shown = wrap::tail(typed.text(), width.saturating_sub(6)).to_owned();
-            return Line::styled(line(&format!("/{shown}▏")), theme.accent());
+            let shown = wrap::tail(typed.text(), width.saturating_sub(6));
+            return line(&format!("/{shown}▏"), theme.accent());
         }
         if let Some(message) = &self.message {
-            return Line::styled(line(message), theme.warning());
-        }
-        if !self.loaded {
-            return Line::styled(line("Reading the session…"), theme.dim());
-        }
-        if self.page.cells.is_empty() {
-            return Line::styled(line(&format!("{NOTHING} · q close")), theme.dim());
+            return line(message, theme.warning());
         }
         let find = if self.search.is_some() { "n/N next" } else { "/ search" };
         let keys = match self.kind {
+            _ if !self.loaded => "Reading the session…".to_owned(),
+            _ if self.page.cells.is_empty() => format!("{NOTHING} · q close"),
             PagerKind::Transcript | PagerKind::Outputs if self.agent_of_chosen().is_some() => {
                 format!("q close · o sub-agent's work · {find} · Tab cell · Enter expand · y copy")
             }
@@ -468,6 +464,6 @@ impl Pager {
                 format!("q close · Tab change · [ ] file · s stage · r revert · {find} · y copy")
             }
         };
-        Line::styled(line(&keys), theme.dim())
+        line(&keys, theme.dim())
     }
 }

@@ -10,7 +10,8 @@ use crate::tui::render::highlight::languages::{self, CodeLanguage};
 use crate::tui::render::highlight::scanner::{self, State};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use base::format::diff_cut::{self, DiffCut};
+use base::format::diff_cut::DiffCut;
+use base::format::diff_lines::{self, DiffLine};
 use base::sanitize;
 
 const SIDE_BY_SIDE: usize = 120;
@@ -81,43 +82,22 @@ pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'s
 
 fn parse(text: &str) -> (Vec<Part>, Option<&'static CodeLanguage>) {
     let (mut parts, mut language) = (Vec::new(), None);
-    let (mut old, mut new) = (0usize, 0usize);
-    let lines: Vec<&str> = text.lines().collect();
-    for (index, line) in lines.iter().copied().enumerate() {
-        if let Some((old_start, new_start)) = hunk_starts(line) {
-            if old + new > 0 && !matches!(parts.last(), Some(Part::File(_))) {
-                parts.push(Part::Gap);
+    for line in diff_lines::read(text) {
+        match line {
+            DiffLine::Hunk if matches!(parts.last(), None | Some(Part::File(_))) => {}
+            DiffLine::Hunk => parts.push(Part::Gap),
+            DiffLine::Header(line) => {
+                let path = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "));
+                language = path.and_then(languages::of_path).or(language);
+                let another = line.strip_prefix("+++ b/").filter(|_| !parts.is_empty());
+                parts.extend(another.map(|path| Part::File(path.to_owned())));
             }
-            (old, new) = (old_start, new_start);
-            continue;
-        }
-        let another = diff_cut::is_file_header(&lines, index);
-        if another || is_header(line, index, old + new) {
-            if another
-                && !parts.is_empty()
-                && let Some(path) = line.strip_prefix("+++ b/")
-            {
-                parts.push(Part::File(path.to_owned()));
+            DiffLine::Cut(line, cut) => parts.push(Part::Cut(line.to_owned(), cut)),
+            DiffLine::Row { sign, old, new, text } => {
+                let (number, text) = (if sign == '-' { old } else { new }, wrap::detab(text).into_owned());
+                parts.push(Part::Row(Row { sign, number, text, marks: Vec::new(), spans: Vec::new() }));
             }
-            let path = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "));
-            language = path.and_then(languages::of_path).or(language);
-            continue;
         }
-        if let Some(cut) = DiffCut::read(line) {
-            parts.push(Part::Cut(line.to_owned(), cut));
-            continue;
-        }
-        let (number, sign, rest) = match line.as_bytes().first() {
-            Some(b'+') => (new, '+', &line[1..]),
-            Some(b'-') => (old, '-', &line[1..]),
-            Some(b'\\') => continue,
-            Some(b' ') => (new, ' ', &line[1..]),
-            _ => (new, ' ', line),
-        };
-        old += usize::from(sign != '+');
-        new += usize::from(sign != '-');
-        let text = wrap::detab(rest).into_owned();
-        parts.push(Part::Row(Row { sign, number, text, marks: Vec::new(), spans: Vec::new() }));
     }
     (parts, language)
 }
@@ -255,36 +235,13 @@ fn beside(left: Option<&Row>, right: Option<&Row>, half: usize, theme: Theme) ->
 }
 
 pub fn counts(diff: &str) -> (usize, usize) {
-    let (mut added, mut removed, mut in_hunk) = (0, 0, false);
-    let lines: Vec<&str> = diff.lines().collect();
-    for (index, line) in lines.iter().enumerate() {
-        in_hunk = (in_hunk || line.starts_with("@@")) && !diff_cut::is_file_header(&lines, index);
-        let outside = !in_hunk && (line.starts_with("+++") || line.starts_with("---"));
-        if outside || line.starts_with("@@") {
-        } else if line.starts_with('+') {
-            added += 1;
-        } else if line.starts_with('-') {
-            removed += 1;
-        } else if let Some(cut) = DiffCut::read(line) {
-            added += cut.added;
-            removed += cut.removed;
-        }
-    }
-    (added, removed)
-}
-
-fn is_header(line: &str, index: usize, numbers: usize) -> bool {
-    numbers == 0
-        && index < 4
-        && ["--- ", "+++ ", "diff ", "index "].iter().any(|start| line.starts_with(start))
-}
-
-fn hunk_starts(line: &str) -> Option<(usize, usize)> {
-    let mut parts = line.strip_prefix("@@ -")?.split(' ');
-    let number = |part: &str| part.split(',').next().and_then(|digits| digits.parse().ok());
-    let old = number(parts.next()?)?;
-    let new = number(parts.next()?.strip_prefix('+')?)?;
-    Some((old, new))
+    let lines = diff_lines::read(diff).into_iter();
+    lines.fold((0, 0), |(added, removed), line| match line {
+        DiffLine::Row { sign: '+', .. } => (added + 1, removed),
+        DiffLine::Row { sign: '-', .. } => (added, removed + 1),
+        DiffLine::Cut(_, cut) => (added + cut.added, removed + cut.removed),
+        _ => (added, removed),
+    })
 }
 
 const MOST_COMPARED_BYTES: usize = 1_000;

@@ -36,7 +36,7 @@ pub async fn run(
         let mut setup = setup::setup(cli, args, which).await?;
         setup.limits.has_schema = schema.is_some();
         setup.interactive = args.form.ask_host;
-        setup.host = Some(Arc::new(link.port()));
+        setup.host = Some(Arc::new(link.port.clone()));
         initialize(&mut setup, &wanted);
         let form = args.form.claude(&setup);
         Ok::<_, Failure>((assemble::start(setup)?, form))
