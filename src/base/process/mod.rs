@@ -8,6 +8,6 @@ pub mod quiet;
 pub mod reap;
 pub mod run;
 pub mod service;
-pub mod task;
 pub mod signals;
+pub mod task;
 pub mod timeout;

@@ -16,6 +16,7 @@ use crate::cli::each::args::TaskLimits;
 use crate::cli::report::Failure;
 use base::file;
 use base::protocol::event::WAITING;
+use base::protocol::exit_code::ExitCode;
 
 pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
     let mut flags: Vec<OsString> = Vec::new();
@@ -120,6 +121,10 @@ impl TaskOutput {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         bytes[..whole].split(|byte| *byte == b'\n').for_each(|line| self.line(line));
         start + whole
+    }
+
+    pub fn state(&self) -> String {
+        self.exit_code.map_or("open".to_owned(), ExitCode::shown)
     }
 
     /// What all its sessions have cost.

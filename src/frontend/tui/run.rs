@@ -24,11 +24,9 @@ use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
-use crate::tui::transcript::replay;
 use crate::tui::update::on_message::update;
 use base::config::settings::ScreenSettings;
 use base::process::task;
-use base::process::signals;
 use base::protocol::event::{Event, Level};
 use base::protocol::op::{Control, Op, Quick};
 
@@ -162,9 +160,7 @@ impl FrontEnd {
         mut results: UnboundedReceiver<Msg>,
     ) -> io::Result<TuiOutcome> {
         let mut keys = EventStream::new();
-        let killing =
-            [SignalKind::terminate(), SignalKind::hangup(), SignalKind::quit(), SignalKind::interrupt()];
-        let mut killed = signals::any(killing);
+        let mut killed = setup::killed();
         let mut stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
         let mut continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
         let gone = setup::hung_up();
@@ -263,7 +259,7 @@ impl FrontEnd {
                     drop(keys);
                     self.edit().await?;
                     keys = EventStream::new();
-                    killed = signals::any(killing);
+                    killed = setup::killed();
                     stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
                 }
             }
@@ -362,7 +358,7 @@ impl FrontEnd {
         }
         if self.printed.len() > REWRAPPED {
             self.printed.drain(..self.printed.len() - REWRAPPED);
-            self.printed[0] = replay::cut();
+            self.printed[0] = TranscriptEntry::cut();
         }
         self.output.write_all(self.attention.news(&self.app).as_bytes())?;
         let bytes = self.output.send()?;

@@ -1,6 +1,6 @@
 //! `mycode mcp test` and `login`: starts servers as the agent would, shows what they offer, or calls a tool.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -12,7 +12,6 @@ use super::open::{self, OpenedServers};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use base::config::files::load;
-use base::process::task;
 use base::protocol::approval::AskedQuestion;
 use base::sanitize::clean;
 use tools::mcp::client::error::McpError;
@@ -107,34 +106,14 @@ fn caller() -> Caller {
     let progress = |line: String| {
         let _ = writeln!(std::io::stderr(), "{}", clean(&line));
     };
-    Caller { progress: Arc::new(progress), asker: Some(Arc::new(LineAsker)) }
+    Caller { progress: Arc::new(progress), asker: Some(Arc::new(Defaults)) }
 }
 
-/// Asks on the terminal. Without one, uses the server's defaults.
-struct LineAsker;
+/// Answers what a server asks with its own defaults.
+struct Defaults;
 
-impl Asker for LineAsker {
+impl Asker for Defaults {
     fn ask(&self, questions: Vec<AskedQuestion>) -> BoxFuture<'_, Option<Vec<String>>> {
-        Box::pin(async {
-            if !std::io::stdin().is_terminal() {
-                return Some(vec![String::new(); questions.len()]);
-            }
-            task::blocking(move || questions.iter().map(answer).collect()).await.ok().flatten()
-        })
+        Box::pin(std::future::ready(Some(vec![String::new(); questions.len()])))
     }
-}
-
-fn answer(question: &AskedQuestion) -> Option<String> {
-    let options = if question.options.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", question.options.join(", "))
-    };
-    let text = format!("{}{options}: ", question.question);
-    let mut out = std::io::stderr();
-    out.write_all(clean(&text).as_bytes()).ok()?;
-    out.flush().ok()?;
-    let mut line = String::new();
-    let count = std::io::stdin().lock().read_line(&mut line).ok()?;
-    (count > 0).then(|| line.trim().to_owned())
 }

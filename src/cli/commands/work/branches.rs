@@ -19,7 +19,6 @@ use agent::build::progress::Show;
 use agent::build::prompts;
 use agent::build::roles::{RoleStart, RoleTask, Roles};
 use agent::qa::checks::{self, CheckOutcome, CheckRunner};
-use base::protocol::exit_code::ExitCode;
 use base::text::{one_line, plural};
 use context::report::session;
 
@@ -59,6 +58,8 @@ struct TaskBranch {
     files: Vec<String>,
     session: Option<String>,
     exit_code: Option<u8>,
+    #[serde(skip)]
+    state: String,
     cost_usd: Option<f64>,
 }
 
@@ -116,6 +117,7 @@ async fn branch(root: &Path, name: String) -> TaskBranch {
     TaskBranch {
         files: git::changed_by(root, &name).await.unwrap_or_default(),
         task: session.title,
+        state: output.state(),
         session: output.session,
         exit_code: output.exit_code,
         cost_usd: session.figures.cost_usd(),
@@ -131,11 +133,10 @@ async fn list(root: &Path, json: bool) -> Result<(), Failure> {
             out.push_str(&format!("{}\n", json!(found)));
             continue;
         }
-        let state = found.exit_code.map_or("open".to_owned(), ExitCode::shown);
         let cost = found.cost_usd.map_or(String::new(), |cost| format!("  ${cost:.2}"));
         let files = plural(found.files.len(), "file");
         let task = one_line(&found.task, TASK_CHARS);
-        out.push_str(&format!("{}  {state}  {files}{cost}  {task}\n", found.name));
+        out.push_str(&format!("{}  {}  {files}{cost}  {task}\n", found.name, found.state));
     }
     if out.is_empty() && !json {
         out.push_str("No branches of batches or builds. `mycode exec --worktree` and `--each` make them.\n");

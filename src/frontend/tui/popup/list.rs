@@ -255,10 +255,6 @@ pub fn does(key: KeyEvent, what: ListMove) -> bool {
     keymap::action(Place::List, key) == Some(Action::List(what))
 }
 
-pub fn removes(key: KeyEvent) -> bool {
-    does(key, ListMove::Remove)
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub enum PopupAction {
     Nothing,

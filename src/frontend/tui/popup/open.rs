@@ -71,6 +71,8 @@ impl Popup {
             Self::Jobs(popup) if popup.output.is_none() => popup.list.paste(text),
             Self::Keys(popup) => popup.paste(text),
             Self::Notes(popup) => popup.list.paste(text),
+            Self::Theme(popup) => popup.list.paste(text),
+            Self::Rewind(popup) => popup.list.paste(text),
             Self::Pager(pager) => pager.paste(text),
             _ => false,
         }

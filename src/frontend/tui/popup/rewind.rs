@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
-use super::list::{self, PopupAction, Selection};
+use super::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::popup::pickers::sessions::age;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
@@ -11,10 +11,9 @@ use base::protocol::op::{Op, Undo};
 use base::protocol::rewind::{RewindPoint, RewindPreview, RewindRow, RewindScope};
 use base::{clock, text};
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct RewindPicker {
-    points: Vec<RewindPoint>,
-    selection: Selection,
+    pub list: PickList<RewindPoint>,
     page: Option<Page>,
 }
 
@@ -28,9 +27,40 @@ struct Page {
 
 const PARTS: [RewindScope; 3] = [RewindScope::Both, RewindScope::Files, RewindScope::Conversation];
 
+impl PickRow for RewindPoint {
+    const TITLE: &'static str = "Rewind to before…";
+
+    fn searched(&self) -> String {
+        self.title.clone()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+
+    fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
+        let when = if self.ms == 0 { String::new() } else { age(clock::now_ms(), self.ms) };
+        let changed = match self.files {
+            0 => "no files".to_owned(),
+            count => format!("{} +{} -{}", text::plural(count, "file"), self.plus, self.minus),
+        };
+        let facts = Span::styled(format!("{when:<8} {changed:<20} "), theme.dim());
+        list::columns(facts, &wrap::one_line(&self.title, 300), theme.plain(), width)
+    }
+
+    fn keys(_: Option<&Self>) -> String {
+        "Enter to preview · Esc to close".to_owned()
+    }
+
+    fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
+        let point = chosen?.id;
+        (key.code == KeyCode::Enter).then_some(PopupAction::Send(Op::Undo(Undo::PreviewRewind { point })))
+    }
+}
+
 impl RewindPicker {
     pub fn new(points: Vec<RewindPoint>) -> Self {
-        Self { selection: Selection::new(points.len()), points, page: None }
+        Self { list: PickList::new(points), page: None }
     }
 
     pub fn show(&mut self, preview: RewindPreview) {
@@ -44,16 +74,10 @@ impl RewindPicker {
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
         match &mut self.page {
+            None => return self.list.key(key),
             Some(_) if key.code == KeyCode::Esc => self.page = None,
-            _ if list::closes(key) => return PopupAction::Close,
+            Some(_) if list::closes(key) => return PopupAction::Close,
             Some(page) => return page.key(key),
-            None if key.code == KeyCode::Enter => {
-                let point = self.points.get(self.selection.index);
-                return point.map_or(PopupAction::Close, |point| {
-                    PopupAction::Send(Op::Undo(Undo::PreviewRewind { point: point.id }))
-                });
-            }
-            None => drop(self.selection.key(key)),
         }
         PopupAction::Nothing
     }
@@ -61,25 +85,8 @@ impl RewindPicker {
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         match &self.page {
             Some(page) => page.lines(width, room, theme),
-            None => self.list(width, room, theme),
+            None => self.list.lines(width, room, theme),
         }
-    }
-
-    fn list(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let keys = "  ↑↓ to select · Enter to preview · Esc to close";
-        let mut lines = vec![list::heading("Rewind to before…", keys, width, theme)];
-        let now = clock::now_ms();
-        lines.extend(self.selection.lines(room.saturating_sub(1), width, theme, |index, style| {
-            let point = &self.points[index];
-            let when = if point.ms == 0 { String::new() } else { age(now, point.ms) };
-            let changed = match point.files {
-                0 => "no files".to_owned(),
-                count => format!("{} +{} -{}", text::plural(count, "file"), point.plus, point.minus),
-            };
-            let facts = Span::styled(format!("{when:<8} {changed:<20} "), theme.dim());
-            list::columns(facts, &wrap::one_line(&point.title, 300), style, width.saturating_sub(2))
-        }));
-        lines
     }
 }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::{attention, background};
 use crate::tui::render::theme::Background;
-use base::process::descriptor;
+use base::process::{descriptor, signals};
 use crossterm::terminal;
+use futures_util::Stream;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
@@ -42,6 +43,12 @@ pub fn usable() -> Result<(), &'static str> {
         return Err("the terminal can't move its cursor (TERM is 'dumb')");
     }
     Ok(())
+}
+
+/// What asks the program to end.
+pub fn killed() -> impl Stream<Item = ()> + Unpin {
+    use tokio::signal::unix::SignalKind as Kind;
+    signals::any([Kind::terminate(), Kind::hangup(), Kind::quit(), Kind::interrupt()])
 }
 
 /// Whether the terminal rewraps long lines when it becomes narrower, as most do.

@@ -252,7 +252,7 @@ fn changed_words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>)
         return Default::default();
     }
     let (mut removed, mut added, mut same) = (Changed::default(), Changed::default(), 0);
-    for change in TextDiff::from_unicode_words(old, new).iter_all_changes() {
+    for change in TextDiff::from_slices(&words(old), &words(new)).iter_all_changes() {
         let word = change.value();
         match change.tag() {
             ChangeTag::Delete => removed.word(word, true),
@@ -267,6 +267,18 @@ fn changed_words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>)
     let most = old.trim().len().max(new.trim().len());
     // Changed if at least a third stayed; otherwise replaced.
     if same * 3 < most { Default::default() } else { (removed.ranges, added.ranges) }
+}
+
+fn words(mut line: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut words = Vec::new();
+    while let Some(first) = line.chars().next() {
+        let end = if is_word(first) { line.find(|c| !is_word(c)) } else { Some(first.len_utf8()) };
+        let (word, rest) = line.split_at(end.unwrap_or(line.len()));
+        words.push(word);
+        line = rest;
+    }
+    words
 }
 
 #[derive(Default)]

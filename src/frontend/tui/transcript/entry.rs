@@ -39,6 +39,12 @@ pub enum TranscriptKind {
 }
 
 impl TranscriptEntry {
+    /// What stands for text that is too old to be printed again.
+    pub fn cut() -> Self {
+        let text = format!("… {} shows earlier output", keymap::name(Action::Transcript));
+        Self::Notice { level: Level::Info, text }
+    }
+
     pub fn kind(&self) -> TranscriptKind {
         match self {
             Self::Tool(_) => TranscriptKind::Tool,

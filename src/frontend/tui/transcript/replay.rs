@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use super::entry::TranscriptEntry;
 use super::tool::{self, ToolView};
-use crate::tui::terminal::key_table::Action;
-use crate::tui::terminal::keymap;
 use base::model::item::{Item, ToolResult};
 use base::protocol::event::Level;
 use base::text;
@@ -73,11 +71,6 @@ pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec
 
 pub fn note(text: String) -> TranscriptEntry {
     TranscriptEntry::Notice { level: Level::Info, text }
-}
-
-/// What stands for text that is too old to be printed again.
-pub fn cut() -> TranscriptEntry {
-    note(format!("… {} shows earlier output", keymap::name(Action::Transcript)))
 }
 
 #[cfg(test)]

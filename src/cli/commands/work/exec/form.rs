@@ -87,13 +87,10 @@ impl FormArgs {
 
     pub fn claude(&self, setup: &Setup) -> ClaudeForm {
         let name = |ours: &str| claude_tools::names(ours).into_iter().next();
+        let (servers, _) = servers::read(&setup.loaded.own.mcp, true);
         ClaudeForm {
             tools: registry::builtin().iter().filter_map(|tool| name(tool.name())).collect(),
-            mcp_servers: servers::read(&setup.loaded.own.mcp, true)
-                .0
-                .into_iter()
-                .map(|one| one.name)
-                .collect(),
+            mcp_servers: servers.into_iter().map(|one| one.name).collect(),
             only_result: self.format.as_deref() == Some("claude-result"),
             partial: self.partial,
             states: std::env::var_os(READS_STATE).is_some_and(|value| !value.is_empty()),
@@ -114,11 +111,8 @@ impl FormArgs {
 
     /// The rules and the model of `--settings`, as if they were options.
     pub fn extend(&self, model: &mut ModelArgs) -> Result<(), Failure> {
-        let Some(settings) =
-            self.settings.as_deref().map(|written| json("--settings", written)).transpose()?
-        else {
-            return Ok(());
-        };
+        let Some(written) = &self.settings else { return Ok(()) };
+        let settings = json("--settings", written)?;
         let lists = permission_rules::claude_lists(&settings);
         model.allow.extend(lists.allow);
         model.ask.extend(lists.ask);

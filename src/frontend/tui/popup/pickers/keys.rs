@@ -43,7 +43,8 @@ impl PickRow for VendorKey {
 
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
         let vendor = chosen.filter(|row| row.state == KeyState::Saved)?.vendor.clone();
-        list::removes(key).then_some(PopupAction::Send(Op::Quick(Quick::SaveKey { vendor, key: None })))
+        let remove = PopupAction::Send(Op::Quick(Quick::SaveKey { vendor, key: None }));
+        list::does(key, ListMove::Remove).then_some(remove)
     }
 }
 

@@ -37,7 +37,7 @@ impl PickRow for JobRow {
 }
 
 fn job_act(id: u32, key: KeyEvent) -> Option<PopupAction> {
-    if list::removes(key) {
+    if list::does(key, ListMove::Remove) {
         return Some(PopupAction::Send(Op::Quick(Quick::StopJob { id })));
     }
     (key.code == KeyCode::Enter).then_some(PopupAction::Send(Op::Quick(Quick::ShowJob { id })))
@@ -97,7 +97,7 @@ impl PickRow for NoteRow {
 
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
         let note = chosen?;
-        if list::removes(key) {
+        if list::does(key, ListMove::Remove) {
             return Some(PopupAction::Send(Op::Quick(Quick::ForgetNote { id: note.id.clone() })));
         }
         (key.code == KeyCode::Tab).then(|| PopupAction::Edit(note.path.clone()).closing())

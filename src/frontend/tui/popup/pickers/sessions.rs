@@ -67,7 +67,7 @@ impl PickRow for SessionRow {
         if key.code == KeyCode::Enter {
             return Some(PopupAction::Send(Op::Idle(Idle::Resume { session })).closing());
         }
-        if list::removes(key) {
+        if list::does(key, ListMove::Remove) {
             return Some(PopupAction::Send(Op::Quick(Quick::DeleteSession { session })));
         }
         list::does(key, ListMove::Fork)
@@ -97,10 +97,21 @@ impl SessionPicker {
     }
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
-        if self.title.is_some() {
-            return self.title_key(key);
-        }
         let sent = |op: Option<Op>| op.map_or(PopupAction::Nothing, PopupAction::Send);
+        if let Some(title) = &mut self.title {
+            let mut renamed = None;
+            match key.code {
+                KeyCode::Esc => self.title = None,
+                KeyCode::Enter => {
+                    let (title, session) =
+                        (title.text().trim().to_owned(), self.list.chosen().map(|row| row.id.clone()));
+                    renamed = session.map(|session| Op::Quick(Quick::RenameSession { session, title }));
+                    self.title = None;
+                }
+                _ => title.type_key(key),
+            }
+            return sent(renamed);
+        }
         if list::does(key, ListMove::Undo) {
             return sent(self.deleted.pop().map(|session| Op::Quick(Quick::RestoreSession { session })));
         }
@@ -130,22 +141,6 @@ impl SessionPicker {
             None => return self.list.paste(text),
         }
         true
-    }
-
-    fn title_key(&mut self, key: KeyEvent) -> PopupAction {
-        let Some(title) = &mut self.title else { return PopupAction::Nothing };
-        match key.code {
-            KeyCode::Esc => self.title = None,
-            KeyCode::Enter => {
-                let title = title.text().trim().to_owned();
-                self.title = None;
-                if let Some(session) = self.list.chosen().map(|row| row.id.clone()) {
-                    return PopupAction::Send(Op::Quick(Quick::RenameSession { session, title }));
-                }
-            }
-            _ => title.type_key(key),
-        }
-        PopupAction::Nothing
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {

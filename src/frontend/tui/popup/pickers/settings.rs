@@ -147,7 +147,9 @@ impl PickRow for PermissionRow {
             Self::Level { level, .. } if key.code == KeyCode::Enter => {
                 return Some(PopupAction::SetPermission(*level).closing());
             }
-            Self::Rule(rule) if list::removes(key) => Op::Quick(Quick::RemoveRule { rule: rule.clone() }),
+            Self::Rule(rule) if list::does(key, ListMove::Remove) => {
+                Op::Quick(Quick::RemoveRule { rule: rule.clone() })
+            }
             _ => return None,
         }))
     }
