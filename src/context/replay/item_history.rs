@@ -3,17 +3,16 @@
 
 use super::session_replay::SessionReplay;
 use crate::ledger;
-use crate::session::record::{FormName, FrameRecord, Record};
+use crate::session::record::{FormName, Record};
 use base::model::item::ItemId;
 use base::protocol::ledger::{self as view, ItemEvent, ItemHistory};
 use base::text;
 
-/// The history of the item or fixed part that the ledger lists as `wanted`.
+/// The history of the item that the ledger lists as `wanted`.
 pub fn explain(records: &[Record], wanted: &str) -> Result<ItemHistory, String> {
-    match view::item_id(wanted) {
-        Some(id) => of_item(records, id),
-        None => of_part(records, wanted.trim()),
-    }
+    let named =
+        || format!("'{}' is no item such as #12; only items have a history", text::one_line(wanted, 40));
+    of_item(records, view::item_id(wanted).ok_or_else(named)?)
 }
 
 fn of_item(records: &[Record], id: ItemId) -> Result<ItemHistory, String> {
@@ -73,47 +72,4 @@ fn of_item(records: &[Record], id: ItemId) -> Result<ItemHistory, String> {
         );
     }
     Ok(history)
-}
-
-fn of_part(records: &[Record], name: &str) -> Result<ItemHistory, String> {
-    type Changed = fn(&FrameRecord) -> bool;
-    let (origin, changed): (&str, Changed) = match name {
-        "system" => ("system prompt", |frame| frame.system.is_some()),
-        "tool" => ("tool schemas", |frame| frame.tools.is_some()),
-        "rules" => ("project rules files", |frame| frame.rules.is_some()),
-        "lost" => ("placeholder for the result of an interrupted call", |_| false),
-        _ => {
-            return Err(format!(
-                "'{}' is neither an item such as #12 nor one of system, tool, rules",
-                text::one_line(name, 40)
-            ));
-        }
-    };
-    let built = SessionReplay::of(records).build();
-    let rows = built.ledger.rows.iter().filter(|row| row.subject.label() == name);
-    let tokens = rows.map(|row| u64::from(row.tokens)).sum();
-    let mut events = Vec::new();
-    let mut requests = 0;
-    for record in records {
-        match record {
-            Record::Sent(_) => requests += 1,
-            Record::Frame(frame) if changed(frame) => {
-                let what = if events.is_empty() { "first sent" } else { "changed" };
-                let cause = origin.to_owned();
-                events.push(ItemEvent { after_requests: requests, what: what.to_owned(), cause });
-            }
-            _ => {}
-        }
-    }
-    Ok(ItemHistory {
-        id: name.to_owned(),
-        origin: origin.to_owned(),
-        arrived_ms: None,
-        full_tokens: tokens,
-        tokens,
-        form: FormName::Full.into_str().to_owned(),
-        pinned: true,
-        events,
-        recall: "always sent in full".to_owned(),
-    })
 }

@@ -9,7 +9,6 @@ use base::text::{dollars, human_tokens, plural};
 
 const NAMED_FILES: usize = 8;
 const LISTED_SESSIONS: usize = 30;
-const LISTED_TURNS: usize = 20;
 
 pub fn markdown(report: &Report, heading: &str) -> String {
     let mut out = format!("## {heading}\n\n{}", bullets(report));
@@ -134,7 +133,7 @@ fn cost(total: &Figures) -> String {
     format!("{} ({})", dollars(sum), models.collect::<Vec<_>>().join(", "))
 }
 
-/// What a session cost, by model and then by turn, as names and values.
+/// What a session cost, by model, as names and values.
 pub fn costs(report: &Report) -> Vec<(String, String)> {
     let total = &report.total;
     let mut rows = Vec::new();
@@ -147,13 +146,6 @@ pub fn costs(report: &Report) -> Vec<(String, String)> {
     for (name, model) in &total.models {
         let asked = count(model.requests, "request");
         rows.push((name.clone(), format!("{} · {asked}", row(&model.tokens, model.cost_usd))));
-    }
-    for turns in report.sessions.iter().map(|session| &session.turns_cost) {
-        let hidden = turns.len().saturating_sub(LISTED_TURNS);
-        rows.extend((hidden > 0).then(|| (String::new(), format!("{} before", plural(hidden, "turn")))));
-        for (number, turn) in turns.iter().enumerate().skip(hidden) {
-            rows.push((format!("turn {}", number + 1), row(&turn.tokens, turn.cost_usd)));
-        }
     }
     if !rows.is_empty() {
         rows.push(("total".to_owned(), row(&total.tokens, total.cost_usd())));

@@ -13,7 +13,6 @@ use crate::session::journal::record::{self as journal, JournalRecord};
 use crate::session::record::{ItemRecord, Record};
 use base::model::envelope::Status;
 use base::model::item::{Item, ReminderTopic, ToolResult};
-use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
 use base::{file, text};
 
@@ -34,16 +33,8 @@ pub struct SessionReport {
     /// The first and last moment that counts, in milliseconds since the Unix epoch.
     pub began_ms: u64,
     pub ended_ms: u64,
-    #[serde(skip)]
-    pub turns_cost: Vec<TurnCost>,
     #[serde(flatten)]
     pub figures: Figures,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TurnCost {
-    pub tokens: Usage,
-    pub cost_usd: Option<f64>,
 }
 
 /// Reads a log in a project's `sessions` folder; only what was done since then counts. `None` if nothing was.
@@ -76,7 +67,6 @@ struct Reading {
     since: u64,
     at: u64,
     report: SessionReport,
-    before_turn: (Usage, Option<f64>),
     steps_before: u64,
     /// Calls that write notes.
     noting: HashSet<Arc<str>>,
@@ -115,10 +105,6 @@ impl Reading {
 
     fn turn_end(&mut self, end: &TurnEnd) {
         let figures = &mut self.report.figures;
-        let (tokens, cost) = (figures.tokens, figures.cost_usd());
-        let (tokens_before, cost_before) = std::mem::replace(&mut self.before_turn, (tokens, cost));
-        let cost_usd = cost.map(|cost| cost - cost_before.unwrap_or(0.0));
-        self.report.turns_cost.push(TurnCost { tokens: tokens.since(tokens_before), cost_usd });
         // Steps that a build's roles took in their own sessions are only known at the end of the turn.
         let elsewhere = u64::from(end.steps).saturating_sub(figures.steps - self.steps_before);
         figures.steps += elsewhere;

@@ -27,16 +27,21 @@ const ENDINGS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
 /// Puts the images that `text` names on the tray; returns the reminder for the model. Blocks.
 pub fn attach(text: &str, root: &Path, tray: &ImageTray) -> Option<String> {
     let mut lines = Vec::new();
-    for (path, shown) in named(text, root).into_iter().take(MAX_IMAGES) {
-        lines.push(match (tray.refusal(), &path) {
-            (Some(why), _) => format!("{shown} is an image, and {why}; tell the user so."),
-            (None, path) => match open(path).and_then(|file| tray.put(file, &shown)) {
-                Ok((width, height)) => format!("{shown} is shown below at {width}×{height}."),
-                Err(error) => format!("{shown} can't be shown: {error}."),
-            },
-        });
+    for (path, name) in named(text, root).into_iter().take(MAX_IMAGES) {
+        lines.push(shown(&name, tray, || tray.put(open(&path)?, &name)));
     }
     (!lines.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", lines.join("\n")))
+}
+
+/// Says what becomes of an image.
+fn shown(name: &str, tray: &ImageTray, put: impl FnOnce() -> Result<(u32, u32), PictureError>) -> String {
+    match tray.refusal() {
+        Some(why) => format!("{name} is an image, and {why}; tell the user so."),
+        None => match put() {
+            Ok((width, height)) => format!("{name} is shown below at {width}×{height}."),
+            Err(error) => format!("{name} can't be shown: {error}."),
+        },
+    }
 }
 
 /// Follows a link anywhere: the user named it.
@@ -104,13 +109,7 @@ fn one(attachment: &Attachment, cx: &ToolCx, limits: Limits) -> String {
     match attachment {
         Attachment::Image { name, bytes } => {
             let name = one_line(&sanitize::as_data(name), NAME_CHARS);
-            let line = match cx.images.refusal() {
-                Some(why) => format!("{name} is an image, and {why}; tell the user so."),
-                None => match cx.images.put_bytes(bytes.clone(), &name) {
-                    Ok((width, height)) => format!("{name} is shown below at {width}×{height}."),
-                    Err(error) => format!("{name} can't be shown: {error}."),
-                },
-            };
+            let line = shown(&name, &cx.images, || cx.images.put_bytes(bytes.clone(), &name));
             format!("<system-reminder>{line}</system-reminder>")
         }
         Attachment::Text { name, text } => {

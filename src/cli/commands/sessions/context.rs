@@ -21,7 +21,7 @@ pub struct ContextArgs {
     /// The session's id (or the beginning of it) or log file [default: the last session]
     pub session: Option<String>,
 
-    /// Show the history of one item, by its id in the list (such as 12 or rules)
+    /// Show the history of one item, by its id in the list (such as 12)
     #[arg(long, value_name = "ID")]
     pub why: Option<String>,
 

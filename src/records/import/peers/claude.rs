@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::found::{self, PeerSession};
-use crate::import::lines::{self, moment, text};
+use crate::import::lines::{self, list, moment, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::search::words::listed;
 
@@ -128,7 +128,7 @@ fn tell(line: &Value, told: &mut Transcript, steps: &HashMap<String, usize>) {
         "user" if line["isMeta"] == true => {}
         "user" => {
             let mut pasted = Vec::new();
-            for block in message["content"].as_array().into_iter().flatten() {
+            for block in list(&message["content"]) {
                 if text(block, "type") == "tool_result" {
                     let (text_of, images) = content(&block["content"]);
                     let exit = text_of.strip_prefix("Exit code ").and_then(|rest| rest.split_once('\n'));
@@ -155,7 +155,7 @@ fn tell(line: &Value, told: &mut Transcript, steps: &HashMap<String, usize>) {
         }
         "system" if line["subtype"] == "compact_boundary" => {
             let kept = &line["compactMetadata"]["preservedMessages"]["uuids"];
-            let first = kept.as_array().into_iter().flatten().filter_map(Value::as_str);
+            let first = list(kept).filter_map(Value::as_str);
             told.kept_at = first.filter_map(|uuid| steps.get(uuid).copied()).min();
         }
         _ => {}
@@ -173,7 +173,7 @@ fn reply(line: &Value, message: &Value, told: &mut Transcript) {
     if model == "<synthetic>" || line["isApiErrorMessage"] == true {
         return;
     }
-    for block in message["content"].as_array().into_iter().flatten() {
+    for block in list(&message["content"]) {
         match text(block, "type") {
             "thinking" => told.reply(key, moment(line), model).think(text(block, "thinking")),
             "text" => told.reply(key, moment(line), model).say(text(block, "text")),
@@ -190,7 +190,7 @@ fn content(content: &Value) -> (String, Vec<RecordedImage>) {
     if let Some(text) = content.as_str() {
         return (text.to_owned(), Vec::new());
     }
-    let blocks = || content.as_array().into_iter().flatten();
+    let blocks = || list(content);
     let texts: Vec<&str> = blocks().filter_map(|block| block["text"].as_str()).collect();
     let images = blocks().filter(|block| block["type"] == "image").map(|block| RecordedImage {
         name: "image".to_owned(),

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::found::{self, PeerSession};
-use crate::import::lines::{self, count, moment, text};
+use crate::import::lines::{self, count, list, moment, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::search::words::listed;
 
@@ -104,7 +104,7 @@ impl Reading {
             "message" if item["role"] == "user" => {
                 let kinds = &item["internal_chat_message_metadata_passthrough"]["content_item_kinds"];
                 let kind = |at: usize| kinds[at].as_str().is_none_or(|kind| kind.starts_with("user."));
-                let typed = item["content"].as_array().into_iter().flatten().enumerate();
+                let typed = list(&item["content"]).enumerate();
                 let typed: Vec<Value> =
                     typed.filter(|(at, _)| kind(*at)).map(|(_, part)| part.clone()).collect();
                 let (typed, images) = content(&Value::Array(typed), true);
@@ -113,7 +113,7 @@ impl Reading {
             }
             "reasoning" => {
                 let told = told.reply(&key, ms, model);
-                for part in item["summary"].as_array().into_iter().flatten() {
+                for part in list(&item["summary"]) {
                     told.think(text(part, "text"));
                 }
             }
@@ -145,7 +145,7 @@ impl Reading {
     fn compacted(&mut self, payload: &Value) {
         let mut summary = text(payload, "message").to_owned();
         if summary.trim().is_empty() {
-            let items = payload["replacement_history"].as_array().into_iter().flatten();
+            let items = list(&payload["replacement_history"]);
             let typed = items.filter(|item| item["role"] == "user");
             let typed: Vec<String> = typed.map(|item| content(&item["content"], true).0).collect();
             summary = format!(
@@ -159,7 +159,7 @@ impl Reading {
 
 /// Text and pictures; with `typed`, only the user's own.
 fn content(content: &Value, typed: bool) -> (String, Vec<RecordedImage>) {
-    let parts = || content.as_array().into_iter().flatten();
+    let parts = || list(content);
     let texts = parts().filter_map(|part| part["text"].as_str());
     let texts =
         texts.filter(|text| !typed || !NOT_TYPED.iter().any(|start| text.trim_start().starts_with(start)));

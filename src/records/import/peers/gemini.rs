@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::found::{self, PeerSession};
-use crate::import::lines::{self, moment, text};
+use crate::import::lines::{self, list, moment, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::file;
 
@@ -51,7 +51,7 @@ fn told(path: &Path, head: bool) -> io::Result<Transcript> {
             file::read(path, MAX_OLD_BYTES).map_err(|error| io::Error::other(error.to_string()))?;
         let whole: Value = serde_json::from_slice(&bytes)?;
         reading.line(whole.clone());
-        whole["messages"].as_array().into_iter().flatten().for_each(|message| reading.line(message.clone()));
+        list(&whole["messages"]).for_each(|message| reading.line(message.clone()));
     } else if head {
         lines::head(path).into_iter().for_each(|line| reading.line(line));
     } else {
@@ -163,12 +163,12 @@ fn tell(message: &Value, told: &mut Transcript) {
             let (key, model) = (text(message, "id"), text(message, "model"));
             let reply = told.reply(key, ms, model);
             reply.think(&said(content, true));
-            for thought in message["thoughts"].as_array().into_iter().flatten() {
+            for thought in list(&message["thoughts"]) {
                 reply.think(text(thought, "description"));
             }
             reply.say(&said(content, false));
             let called = parts(content).map(|part| &part["functionCall"]).filter(|call| call.is_object());
-            for call in called.chain(message["toolCalls"].as_array().into_iter().flatten()) {
+            for call in called.chain(list(&message["toolCalls"])) {
                 let one = (text(call, "id").to_owned(), text(call, "name"), call["args"].clone());
                 told.call(key, ms, model, one);
                 results(&call["result"], told, text(call, "status") == "error");

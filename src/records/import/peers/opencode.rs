@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::found::PeerSession;
-use crate::import::lines::{self, count, text};
+use crate::import::lines::{self, count, list, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::file;
 use base::process::timeout;
@@ -67,7 +67,7 @@ fn told(whole: &Value) -> Transcript {
     let folder = info["directory"].as_str().map(Into::into);
     let mut told = Transcript::of(text(info, "id"), folder, info["parentID"].is_string());
     let reverted = info["revert"]["messageID"].as_str();
-    for message in whole["messages"].as_array().into_iter().flatten() {
+    for message in list(&whole["messages"]) {
         if reverted.is_some_and(|id| text(&message["info"], "id") == id) {
             break;
         }
@@ -81,7 +81,7 @@ fn told(whole: &Value) -> Transcript {
 }
 
 fn parts(message: &Value) -> impl Iterator<Item = &Value> {
-    message["parts"].as_array().into_iter().flatten()
+    list(&message["parts"])
 }
 
 fn user(message: &Value, told: &mut Transcript) {
@@ -117,12 +117,7 @@ fn reply(message: &Value, told: &mut Transcript) {
                         text: error.unwrap_or(text(state, "output")).to_owned(),
                         failed: error.is_some(),
                         exit_code: state["metadata"]["exit"].as_i64(),
-                        images: state["attachments"]
-                            .as_array()
-                            .into_iter()
-                            .flatten()
-                            .filter_map(image)
-                            .collect(),
+                        images: list(&state["attachments"]).filter_map(image).collect(),
                     });
                 }
             }
