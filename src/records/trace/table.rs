@@ -1,8 +1,5 @@
-//! The comparison as a table and as JSON; with enough sessions, also confidence intervals.
+//! The comparison as a table and as JSON.
 
-use std::ops::RangeInclusive;
-
-use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 use super::compare::{Comparison, PolicySums};
@@ -54,64 +51,17 @@ const KEPT: &[Figure] = &[
     Figure("epochs_mid_turn", "mid-turn", Unit::Rate, |sums, _, _| sums.epochs_per_hundred(sums.breaks[2])),
 ];
 
-/// Minimum number of sessions for confidence intervals.
-const SURE_FROM: usize = 8;
-
-const DRAWS: usize = 1_000;
-/// Fixed, so that results can be repeated.
-const SEED: u64 = 95;
-
-/// A session's numerator and denominator of a ratio.
-type Share = (f64, f64);
-
 pub struct PolicyTable<'a> {
     comparison: &'a Comparison,
     prices: InputPrices,
-    sessions: &'a [PolicySums],
     all: PolicySums,
 }
 
 impl<'a> PolicyTable<'a> {
-    pub fn new(comparison: &'a Comparison, prices: InputPrices, sessions: &'a [PolicySums]) -> Self {
+    pub fn new(comparison: &'a Comparison, prices: InputPrices, sessions: &[PolicySums]) -> Self {
         let mut all = PolicySums::default();
         sessions.iter().for_each(|sums| all.add(sums));
-        Self { comparison, prices, sessions, all }
-    }
-
-    fn intervals(&self, policy: usize) -> [Option<RangeInclusive<f64>>; 4] {
-        let share =
-            |of: &dyn Fn(&PolicySums) -> Share| interval(&self.sessions.iter().map(of).collect::<Vec<_>>());
-        let held = |strictness: usize| {
-            move |sums: &PolicySums| {
-                let Sums { used, held, .. } = &sums.by_policy[policy];
-                (held[strictness] as f64, used[strictness] as f64)
-            }
-        };
-        let cost = |sums: &PolicySums| (sums.by_policy[policy].cost(self.prices), sums.raw.cost(self.prices));
-        let whole = |sums: &PolicySums| {
-            let Sums { quoted, quoted_held, .. } = sums.by_policy[policy];
-            (quoted_held as f64, quoted as f64)
-        };
-        [share(&cost), share(&held(GENUINE)), share(&held(OBSERVED)), share(&whole)]
-    }
-
-    fn render_intervals(&self) -> String {
-        if self.sessions.len() < SURE_FROM {
-            return String::new();
-        }
-        let mut out =
-            format!("\n{:<8} {:>13} {:>13} {:>13} {:>13}\n", "95 %", "cost", "S1 %", "S2 %", "S3 %");
-        for (policy, name) in self.comparison.policies.iter().enumerate() {
-            let units = [Unit::Ratio, Unit::Percent, Unit::Percent, Unit::Percent];
-            let cells = self.intervals(policy).into_iter().zip(units);
-            let cells = cells.map(|(interval, unit)| {
-                let range = interval
-                    .map(|range| format!("{}–{}", shown(*range.start(), unit), shown(*range.end(), unit)));
-                format!(" {:>13}", range.unwrap_or_default())
-            });
-            out.push_str(&format!("{:<8}{}\n", name.name(), cells.collect::<String>()));
-        }
-        out
+        Self { comparison, prices, all }
     }
 
     fn of(&self, figure: &Figure, policy: usize) -> f64 {
@@ -134,7 +84,6 @@ impl<'a> PolicyTable<'a> {
             out.push('\n');
         }
         out.pop();
-        out.push_str(&self.render_intervals());
         out
     }
 
@@ -146,10 +95,6 @@ impl<'a> PolicyTable<'a> {
                 .collect();
             row.insert("sessions".to_owned(), self.all.sessions.into());
             row.insert("policy".to_owned(), name.name().into());
-            let intervals = ["cost", "s1", "s2", "s3"].into_iter().zip(self.intervals(policy)).filter_map(
-                |(key, interval)| interval.map(|range| (key.to_owned(), json!([range.start(), range.end()]))),
-            );
-            row.insert("interval_95".to_owned(), Value::Object(intervals.collect()));
             Value::Object(row)
         });
         let Comparison { settings, options, .. } = self.comparison;
@@ -179,38 +124,5 @@ fn number(value: f64, unit: Unit) -> Value {
     match unit {
         Unit::Count | Unit::Tokens => (value as u64).into(),
         Unit::Ratio | Unit::Percent | Unit::Rate => value.into(),
-    }
-}
-
-/// The 95 % interval of the ratio, by a bootstrap: sessions are resampled with replacement and the ratio is computed
-/// again. `None` for a single session.
-fn interval(sessions: &[Share]) -> Option<RangeInclusive<f64>> {
-    if sessions.len() < 2 {
-        return None;
-    }
-    let mut rng = Rng::with_seed(SEED);
-    let mut ratios: Vec<f64> = (0..DRAWS)
-        .map(|_| {
-            let drawn = (0..sessions.len()).map(|_| sessions[rng.usize(0..sessions.len())]);
-            let (above, below) = drawn.fold((0.0, 0.0), |sum, share| (sum.0 + share.0, sum.1 + share.1));
-            if below > 0.0 { above / below } else { 1.0 }
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    Some(ratios[DRAWS / 40]..=ratios[DRAWS - 1 - DRAWS / 40])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn intervals_hold_the_ratio_of_all() {
-        assert_eq!(interval(&[(1.0, 2.0)]), None);
-        assert_eq!(interval(&[(1.0, 2.0); 9]), Some(0.5..=0.5));
-        let mixed: Vec<Share> = (0..40).map(|n| (f64::from(n % 5), 4.0)).collect();
-        let range = interval(&mixed).unwrap_or(0.0..=0.0);
-        assert!(range.contains(&0.5) && *range.start() > 0.3 && *range.end() < 0.7, "{range:?}");
-        assert_eq!(interval(&mixed), interval(&mixed));
     }
 }

@@ -366,7 +366,9 @@ fn a_model_that_nobody_knows() {
             .all(|part| screen.contains(part))
     });
     screen.keys("/cost\r");
-    screen.wait_for("the cost by model", |screen| screen.contains("· 1 request") && screen.contains("0% cached"));
+    screen.wait_for("the cost by model", |screen| {
+        screen.contains("· 1 request") && screen.contains("0% cached")
+    });
     screen.keys("/status\r");
     screen
         .wait_for("the status", |screen| screen.contains("rules files") && screen.contains("turns        1"));

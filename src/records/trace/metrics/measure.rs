@@ -115,8 +115,6 @@ pub struct Meter<'a> {
     view: NeedView<'a>,
     edits: EditView<'a>,
     peak: u64,
-    /// Input tokens of the last request, and how many were cached.
-    pub last: (u64, u64),
 }
 
 impl<'a> Meter<'a> {
@@ -131,7 +129,6 @@ impl<'a> Meter<'a> {
             view: NeedView::new(originals),
             edits: EditView::new(&originals.edits),
             peak: 0,
-            last: (0, 0),
         }
     }
 
@@ -161,8 +158,7 @@ impl<'a> Meter<'a> {
         let cold = request.cold || self.sums.requests == 0;
         self.sums.requests += 1;
         self.sums.input_tokens += total;
-        self.last = (total, if cold || cached < MIN_TOKENS { 0 } else { cached });
-        self.sums.cached_tokens += self.last.1;
+        self.sums.cached_tokens += if cold || cached < MIN_TOKENS { 0 } else { cached };
         self.sums.overflows += u64::from(total > self.window);
         self.peak = self.peak.max(total);
         for need in self.originals.needs.used_after(n) {
