@@ -70,6 +70,11 @@ fn three_days() {
     {
         assert!(printed.contains(part), "{part} is not in {printed}");
     }
+    let file = printed.split("The report is in ").nth(1).unwrap().trim_end().trim_end_matches('.');
+    let report = place.text(file);
+    for part in ["# make uploads reliable", "explore done", "## explore\n\nThe upload has no retry."] {
+        assert!(report.contains(part), "{part} is not in {report}");
+    }
     let first = said(&server.requests()[0].body);
     for part in
         ["Maintain (explore): make uploads reliable", "2 files in 1 folder", "phase explore", "Explore mode"]

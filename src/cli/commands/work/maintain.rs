@@ -1,6 +1,9 @@
 //! `mycode maintain`: the four phases, headless; each is a turn of one session. With `--json` it prints the
 //! lines of `mycode exec` for each phase, between an `open_notes` and a `maintain_ended` line.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
@@ -9,13 +12,16 @@ use clap::Args;
 
 use crate::cli::args::SharedArgs;
 use crate::cli::args::{PHASES, choice};
-use crate::cli::report::{self, Failure};
+use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, OpenedProject, SessionSelector};
 use agent::assemble;
 use agent::maintainer::Baseline;
 use agent::session::reopen;
 use base::config::settings::Permission;
+use base::file;
+use base::folder::atomic_write::{self, Expect};
+use base::folder::handle::Folder;
 use base::protocol::event::EndReason;
 use base::protocol::maintain::{Maintain, MaintainReport, Phase};
 use base::protocol::notice;
@@ -60,6 +66,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
         report::say(&format!("{}\n", notice::open_notes(&open)))?;
     }
     let (mut done, mut code, mut tokens) = (Vec::new(), 0, 0);
+    let mut answers = String::new();
     for phase in work.phases.iter().copied() {
         let setup = agent_setup::setup(cli, false, &which).await?;
         let first = done.is_empty();
@@ -84,8 +91,11 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
             break;
         }
         done.push(phase);
+        let answer = outcome.answer.unwrap_or_default();
+        answers.push_str(&format!("\n## {}\n\n{}\n", phase.into_str(), answer.trim()));
     }
     let mut found = MaintainReport { tokens, ..MaintainReport::default() };
+    let mut file = String::new();
     if let SessionSelector::Id(session) = &which {
         journal.open(session);
         let path = open::session(&opened.project_state, &which).ok().flatten();
@@ -93,19 +103,36 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
             path.and_then(|path| reopen::restore(&opened.project_state, &opened.workspace, &path).ok());
         let cost_usd = reopened.and_then(|reopened| reopened.conversation.usage.cost_usd());
         found = MaintainReport { tokens, cost_usd, ..baseline.report(&journal, done) };
+        file = format!("{FOLDER}/{session}.md");
+        let text = format!("# {}\n\n{}\n{answers}\n", work.task, found.text());
+        let hint = "check the disk space and the permissions of the folder";
+        write(&opened.workspace, &file, &text).or_task(format!("{file} can't be written"), hint)?;
     }
     let is_whole = found.phases.len() == work.phases.len();
     if args.json {
         let mut line = json!(found);
         line["type"] = json!("maintain_ended");
         line["exit_code"] = json!(code);
+        line["report"] = json!(file);
         report::print(&format!("{line}\n"))?;
     } else {
         let more =
             if is_whole { "" } else { "`mycode maintain -c` continues with the phase that was cut off.\n" };
-        report::say(&format!("\n{}\n{more}", found.text()))?;
+        report::say(&format!("\n{}\nThe report is in {file}.\n{more}", found.text()))?;
     }
     Ok(code)
+}
+
+/// Where the reports are, one per session.
+const FOLDER: &str = ".mycode/maintenance";
+
+/// One that goes on adds to its report.
+fn write(root: &Path, file: &str, text: &str) -> std::io::Result<()> {
+    Folder::make(&root.join(FOLDER)).map_err(std::io::Error::other)?;
+    // Keeps them out of git, unless the user changes this file.
+    let _ = atomic_write::write_exactly(&root.join(FOLDER).join(".gitignore"), b"*\n", Expect::Missing);
+    let mut out = file::open_private(OpenOptions::new().append(true).create(true), &root.join(file))?;
+    out.write_all(text.as_bytes())
 }
 
 /// The phases left by the last session: from the interrupted one, or the one after the last that was done.
