@@ -311,12 +311,6 @@ fn commits_and_worktrees() {
     for reply in [runs("printf 'one\\ntwo\\n' > shared.txt"), writes("c.txt", "c"), passes("")] {
         server.push(reply);
     }
-    place.file("dirty.txt", "x");
-    let refused = run(&place, &server, &["--parallel", "2", "greet"]);
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(stderr(&refused).contains("uncommitted changes"), "{}", stderr(&refused));
-    fs::remove_file(place.project().join("dirty.txt")).unwrap();
-    fs::remove_dir_all(place.project().join(".mycode")).unwrap();
     let output = run(&place, &server, &["--parallel", "2", "greet"]);
     assert!(output.status.success(), "{}\n{}", stderr(&output), stdout(&output));
     assert_eq!(place.text("shared.txt"), "one\ntwo\n");
@@ -337,6 +331,24 @@ fn commits_and_worktrees() {
     assert_eq!(place.git(&["branch", "--list"]).trim(), "* main");
     assert_eq!(place.git(&["status", "--porcelain"]), "");
     assert!(!ran.exists(), "a hook ran outside the sandbox");
+}
+
+#[test]
+fn what_is_not_committed_stays_out_of_a_build() {
+    let server = FakeServer::start(whole());
+    let place = repository();
+    place.file("mine.txt", "x");
+    let paused = run(&place, &server, &["--commit", "--pause-after", "plan", "greet"]);
+    assert!(stderr(&paused).contains("uncommitted changes"), "{}", stderr(&paused));
+    let output = run(&place, &server, &["--commit", "--last"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(stderr(&output).contains(&format!("`mycode work merge {id}`")), "{}", stderr(&output));
+    assert_eq!(place.git(&["status", "--porcelain"]), "?? mine.txt\n");
+    let merged = place.command(&["work", "merge", &id]).output().unwrap();
+    assert!(merged.status.success(), "{}", stderr(&merged));
+    assert_eq!((place.text("hello.txt"), place.text("bye.txt")), ("hello".to_owned(), "bye".to_owned()));
+    assert_eq!(place.git(&["status", "--porcelain"]), "?? mine.txt\n");
 }
 
 /// At each request, and a moment later: the server doesn't wait for the kill.

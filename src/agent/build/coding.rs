@@ -58,7 +58,8 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
             build.folder.write(&begun_at, &head).map_err(|error| build.unwritable(&begun_at, error))?;
         }
         let branch = format!("mycode/{}/{}", build.id, subtask.number);
-        let tree = git::Worktree::open(&root, &root.join(build.folder.path(&place)), branch).await?;
+        let tree =
+            git::Worktree::open(&root, &build.folder.root.join(build.folder.path(&place)), branch).await?;
         let agents = build.roles.session.setup.agents_in(&tree.path);
         parts.push(RoleTask { elsewhere: Some(agents), ..part(build, spec, plan, subtask).await });
         trees.push(tree);

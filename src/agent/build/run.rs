@@ -26,7 +26,8 @@ pub async fn run(
 ) -> (String, u8) {
     let begun = Instant::now();
     let id = session.conversation.id.clone();
-    let folder = match BuildFolder::open(&session.agents.dispatcher.cx.root, &id) {
+    let root = options.kept_in.as_deref().unwrap_or(&session.agents.dispatcher.cx.root);
+    let folder = match BuildFolder::open(root, &id) {
         Ok(folder) => folder,
         Err(error) => {
             let message = format!("The build's folder can't be created: {error}");

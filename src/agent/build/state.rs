@@ -21,6 +21,8 @@ pub struct BuildOptions {
     pub pause_after: Option<String>,
     pub commit: bool,
     pub parallel: usize,
+    /// Where the build's folder is, if not in the root.
+    pub kept_in: Option<PathBuf>,
 }
 
 pub struct Build {
@@ -101,7 +103,7 @@ const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Clone, Debug)]
 pub struct BuildFolder {
-    root: PathBuf,
+    pub root: PathBuf,
     /// Relative to the project.
     pub name: String,
 }

@@ -1,5 +1,6 @@
 //! `mycode build`: takes a task through spec, plan, code and review, headless.
 
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -9,17 +10,21 @@ use tokio_util::sync::CancellationToken;
 use clap::Args;
 
 use super::exec::piped;
+use super::exec::worktree::OwnTree;
 use crate::cli::args::{STAGES, choice};
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
+use crate::cli::each::task_dir::Isolation;
 use crate::cli::report::{self, Failure};
 use crate::cli::runs::background::{self, BackgroundArgs};
 use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble::{self, RoleSession};
+use agent::build::git;
 use agent::build::progress::Show;
 use agent::build::run;
 use agent::build::state::{BuildFolder, BuildOptions};
+use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
 use frontend::exec::run::interrupts;
 
@@ -47,7 +52,7 @@ pub struct BuildArgs {
     #[arg(long, value_name = "STAGE", hide_possible_values = true, value_parser = choice::<String>(STAGES))]
     pub pause_after: Option<String>,
 
-    /// Commit each subtask
+    /// Commit each subtask; beside uncommitted changes, on a branch of its own for `mycode work merge`
     #[arg(long)]
     pub commit: bool,
 
@@ -89,27 +94,60 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
     }
     let mut cli = cli.clone();
     cli.model.default_wait = Some(UNATTENDED_WAIT);
+    let root = open::workspace(cli.model.folder.as_deref())?;
+    let commit = args.commit || args.parallel > 1;
+    let tree = match &which {
+        SessionSelector::Id(id) => OwnTree::earlier(&root, "build", id),
+        _ => (commit && is_dirty(&root).await).then(|| run_id.clone()),
+    };
+    let tree = match tree {
+        Some(id) => Some(OwnTree::open(&root, "build", &id).await?),
+        None => None,
+    };
+    if let Some(tree) = &tree {
+        cli.model.folder = Some(tree.place.folder.clone());
+        report::note(&format!(
+            "the build works beside your uncommitted changes, in {}",
+            tree.place.folder.display()
+        ));
+    }
     let mut setup = agent_setup::setup(&cli, false, &which).await?;
     setup.session_id = Some(run_id.clone());
-    let (project_state, folder) = (setup.project_state.clone(), setup.workspace.clone());
     let session = assemble::roles(setup)?;
     let id = session.conversation.id.clone();
-    let asked = task.clone().or_else(|| BuildFolder::open(&folder, &id).ok()?.read("task.md"));
-    let record = RunRecord::new(&run_id, RunKind::Build, &asked.unwrap_or_default(), &folder);
-    let record = RunRecord { session: Some(id), ..record };
+    let asked = task.clone().or_else(|| BuildFolder::open(&root, &id).ok()?.read("task.md"));
+    let asked = asked.unwrap_or_default();
+    let record = RunRecord {
+        session: Some(id),
+        tree: tree.as_ref().map(|tree| tree.place.folder.clone()),
+        ..RunRecord::new(&run_id, RunKind::Build, &asked, &root)
+    };
+    let project_state = Paths::from_env().project(&root);
     let options = BuildOptions {
         pause_after: args.pause_after.clone(),
-        commit: args.commit || args.parallel > 1,
+        commit,
         parallel: args.parallel,
+        kept_in: Some(root),
     };
     let work = async {
-        match drive(session, task.as_deref(), options, Show::new(args.json)).await {
+        let result = match drive(session, task.as_deref(), options, Show::new(args.json)).await {
             None => Ok(ExitCode::Interrupted as u8),
             Some((_, code)) if args.json => Ok(code),
             Some((text, code)) => report::say(&text).map(|()| code),
+        };
+        // One that is paused or cut off goes on there.
+        let ended = args.pause_after.is_none() && matches!(result, Ok(0 | 11));
+        if let Some(tree) = tree.filter(|_| ended) {
+            tree.end(&asked, &result).await?;
         }
+        result
     };
     HeldRun::during(&project_state, &record, work).await
+}
+
+async fn is_dirty(root: &Path) -> bool {
+    Isolation::of(root, false) == Isolation::Worktree
+        && git::uncommitted(root).await.is_ok_and(|found| !found.is_empty())
 }
 
 /// Returns the report and exit code, or `None` after a second interrupt.

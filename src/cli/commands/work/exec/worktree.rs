@@ -3,7 +3,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -18,8 +18,65 @@ use base::text::one_line;
 use frontend::exec::output_schema::OutputSchema;
 use guard::redact::detector;
 
-/// The name of all of them together, as a batch has one.
-const NAME: &str = "exec";
+/// A worktree for one task or build, made from the files as they are.
+pub struct OwnTree {
+    pub place: TaskDir,
+    root: PathBuf,
+    /// `exec` or `build`: the name of all of them together, as a batch has one.
+    kind: &'static str,
+    id: String,
+}
+
+impl OwnTree {
+    /// Makes it, or reuses what an earlier run left.
+    pub async fn open(root: &Path, kind: &'static str, id: &str) -> Result<Self, Failure> {
+        let folder = root.join(FOLDER).join(kind);
+        task_dir::make(root, &folder)?;
+        let branch = format!("mycode/each/{kind}/{id}");
+        let opened = TaskDir::open(Isolation::Worktree, root, &folder.join(id), branch).await;
+        let place = opened.or_task("there is no worktree for this task", "see what `git status` says")?;
+        let tree = Self { place, root: root.to_owned(), kind, id: id.to_owned() };
+        tree.note(&json!({"type": "session", "id": id, "workspace": tree.place.folder}))?;
+        Ok(tree)
+    }
+
+    /// The id of an earlier one, by its beginning.
+    pub fn earlier(root: &Path, kind: &str, wanted: &str) -> Option<String> {
+        let found = std::fs::read_dir(root.join(FOLDER).join(kind)).into_iter().flatten().flatten();
+        let names = found.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut ids = names.filter_map(|name| Some(name.strip_suffix(".events.jsonl")?.to_owned()));
+        ids.find(|id| id.starts_with(wanted))
+    }
+
+    /// Commits what was changed and says where it is.
+    pub async fn end(self, task: &str, result: &Result<u8, Failure>) -> Result<(), Failure> {
+        let Self { ref root, kind, ref id, .. } = self;
+        let code = result.as_ref().map_or_else(|failure| failure.kind as u8, |code| *code);
+        let subject = format!("mycode: {}", one_line(&detector::redact(task), 60));
+        let hint = format!("the files are in {}", self.place.folder.display());
+        let committed = self.place.commit(root, &subject, code == 0).await;
+        let changed = committed.or_task("the changes can't be committed", hint)?;
+        self.note(&json!({"type": "turn_ended", "exit_code": code}))?;
+        if changed {
+            report::note(&format!(
+                "the changes are on mycode/each/{kind}/{id}: `mycode work diff {id}` shows them, `mycode work merge {id}` merges them"
+            ));
+        } else if result.is_ok() {
+            report::note("nothing was changed, so there is no branch");
+        }
+        // An unfinished task whose files are unchanged begins anew when it is continued.
+        if code == 0 || !changed {
+            self.place.close(root, changed).await;
+        }
+        Ok(())
+    }
+
+    fn note(&self, line: &Value) -> Result<(), Failure> {
+        let events = self.root.join(FOLDER).join(self.kind).join(format!("{}.events.jsonl", self.id));
+        let mut file = file::open_private(OpenOptions::new().append(true).create(true), &events)?;
+        Ok(file.write_all(format!("{line}\n").as_bytes())?)
+    }
+}
 
 pub async fn run(
     cli: &SharedArgs,
@@ -30,54 +87,20 @@ pub async fn run(
 ) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     Isolation::needs_git(&root, "--worktree needs a git repository")?;
-    let folder = root.join(FOLDER).join(NAME);
     let id = match which {
-        SessionSelector::Id(id) => earlier(&folder, id)?,
+        SessionSelector::Id(id) => OwnTree::earlier(&root, "exec", id).ok_or_else(|| {
+            Failure::usage(
+                format!("no task in a worktree has the session {id}"),
+                "leave out --worktree to continue any other session",
+            )
+        })?,
         _ => run_id.to_owned(),
     };
-    task_dir::make(&root, &folder)?;
-    let branch = format!("mycode/each/{NAME}/{id}");
-    let opened = TaskDir::open(Isolation::Worktree, &root, &folder.join(&id), branch).await;
-    let place = opened.or_task("there is no worktree for this task", "see what `git status` says")?;
+    let tree = OwnTree::open(&root, "exec", &id).await?;
     let mut inner = cli.clone();
-    inner.model.folder = Some(place.folder.clone());
-    let events = folder.join(format!("{id}.events.jsonl"));
-    note(&events, &json!({"type": "session", "id": id, "workspace": place.folder}))?;
+    inner.model.folder = Some(tree.place.folder.clone());
     let run = RunPlace { id: run_id, started_in: Some(&root), session: &id };
     let result = task::run(&inner, args, which, schema, run).await;
-    let code = result.as_ref().map_or_else(|failure| failure.kind as u8, |code| *code);
-    let subject =
-        format!("mycode: {}", one_line(&detector::redact(args.prompt.as_deref().unwrap_or_default()), 60));
-    let hint = format!("the files are in {}", place.folder.display());
-    let committed = place.commit(&root, &subject, code == 0).await;
-    let changed = committed.or_task("the changes can't be committed", hint)?;
-    note(&events, &json!({"type": "turn_ended", "exit_code": code}))?;
-    // An unfinished task whose files are unchanged begins anew when it is continued.
-    if code == 0 || !changed {
-        place.close(&root, changed).await;
-    }
-    if changed {
-        report::note(&format!(
-            "the changes are on mycode/each/{NAME}/{id}: `mycode work diff {id}` shows them, `mycode work merge {id}` merges them"
-        ));
-    } else if result.is_ok() {
-        report::note("nothing was changed, so there is no branch");
-    }
+    tree.end(args.prompt.as_deref().unwrap_or_default(), &result).await?;
     result
-}
-
-/// The worktree of this session, by its id or the beginning of it.
-fn earlier(folder: &Path, wanted: &str) -> Result<String, Failure> {
-    let found = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let names = found.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut ids = names.filter_map(|name| Some(name.strip_suffix(".events.jsonl")?.to_owned()));
-    ids.find(|id| id.starts_with(wanted)).ok_or_else(|| {
-        let hint = "leave out --worktree to continue any other session";
-        Failure::usage(format!("no task in a worktree has the session {wanted}"), hint)
-    })
-}
-
-fn note(events: &Path, line: &Value) -> Result<(), Failure> {
-    let mut file = file::open_private(OpenOptions::new().append(true).create(true), events)?;
-    Ok(file.write_all(format!("{line}\n").as_bytes())?)
 }
