@@ -26,7 +26,7 @@ pub fn notice(events: &Events, level: Level, text: String) {
 /// Sends what `look` finds on the disk, without waiting for it.
 pub fn answer(events: &Events, look: impl FnOnce() -> Event + Send + 'static) {
     let events = events.clone();
-    task::detached(move || events.send(look()));
+    task::detached(move || drop(events.send(look())));
 }
 
 const WAITS_LONG: Duration = Duration::from_secs(6);

@@ -42,6 +42,11 @@ impl Baseline {
     }
 }
 
+/// Reads the disk.
+pub fn open_notes(journal: &Journal) -> Vec<String> {
+    progress::open(journal.root())
+}
+
 struct Run {
     baseline: Baseline,
     usage: Usage,

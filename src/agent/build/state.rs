@@ -12,6 +12,7 @@ use crate::qa::checks::CheckResult;
 use base::file::{self, FileError};
 use base::folder::atomic_write::{self, Expect};
 use base::folder::handle::Folder;
+use base::folder::own;
 use base::protocol::event::EndReason;
 use base::text::one_line;
 use tools::cx::ToolCx;
@@ -111,9 +112,8 @@ pub struct BuildFolder {
 impl BuildFolder {
     pub fn open(root: &Path, id: &str) -> Result<Self, FileError> {
         let name = format!("{FOLDER}/{id}");
+        own::make(root, FOLDER)?;
         Folder::make(&root.join(&name))?;
-        // Keeps builds out of git, unless the user changes this file.
-        let _ = atomic_write::write_exactly(&root.join(FOLDER).join(".gitignore"), b"*\n", Expect::Missing);
         Ok(Self { root: root.to_owned(), name })
     }
 

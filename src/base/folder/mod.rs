@@ -3,6 +3,7 @@
 pub mod atomic_write;
 pub mod exact;
 pub mod handle;
+pub mod own;
 pub mod quota;
 pub mod temporary;
 pub mod update;

@@ -187,7 +187,10 @@ impl RunPage {
         self.checked = checks.map(str::to_owned).collect();
         self.report = report;
         self.look.push(format!("the build's files are in .mycode/builds/{id}"));
-        self.look.push(format!("`mycode rewind {id}` undoes a subtask"));
+        match self.run.record.tree {
+            Some(_) => self.of_branch(&id, &format!("mycode/each/build/{id}")),
+            None => self.look.push(format!("`mycode rewind {id}` undoes a subtask")),
+        }
     }
 
     pub fn title(&self) -> String {

@@ -10,8 +10,7 @@ use base::text;
 
 /// The history of the item that the ledger lists as `wanted`.
 pub fn explain(records: &[Record], wanted: &str) -> Result<ItemHistory, String> {
-    let named =
-        || format!("'{}' is no item such as #12; only items have a history", text::one_line(wanted, 40));
+    let named = || format!("no item has the ID '{}'; IDs look like #12", text::one_line(wanted, 40));
     of_item(records, view::item_id(wanted).ok_or_else(named)?)
 }
 

@@ -1,6 +1,5 @@
 //! `mycode build`: takes a task through spec, plan, code and review, headless.
 
-use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -10,21 +9,18 @@ use tokio_util::sync::CancellationToken;
 use clap::Args;
 
 use super::exec::piped;
-use super::exec::worktree::OwnTree;
+use super::exec::worktree::{self, OwnTree};
 use crate::cli::args::{STAGES, choice};
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
-use crate::cli::each::task_dir::Isolation;
 use crate::cli::report::{self, Failure};
 use crate::cli::runs::background::{self, BackgroundArgs};
 use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble::{self, RoleSession};
-use agent::build::git;
 use agent::build::progress::Show;
 use agent::build::run;
 use agent::build::state::{BuildFolder, BuildOptions};
-use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
 use frontend::exec::run::interrupts;
 
@@ -52,7 +48,7 @@ pub struct BuildArgs {
     #[arg(long, value_name = "STAGE", hide_possible_values = true, value_parser = choice::<String>(STAGES))]
     pub pause_after: Option<String>,
 
-    /// Commit each subtask; beside uncommitted changes, on a branch of its own for `mycode work merge`
+    /// Commit each subtask; with uncommitted changes, on a branch for `mycode work merge`
     #[arg(long)]
     pub commit: bool,
 
@@ -98,7 +94,7 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
     let commit = args.commit || args.parallel > 1;
     let tree = match &which {
         SessionSelector::Id(id) => OwnTree::earlier(&root, "build", id),
-        _ => (commit && is_dirty(&root).await).then(|| run_id.clone()),
+        _ => (commit && worktree::is_needed(&root).await).then(|| run_id.clone()),
     };
     let tree = match tree {
         Some(id) => Some(OwnTree::open(&root, "build", &id).await?),
@@ -107,12 +103,13 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
     if let Some(tree) = &tree {
         cli.model.folder = Some(tree.place.folder.clone());
         report::note(&format!(
-            "the build works beside your uncommitted changes, in {}",
+            "the build leaves your uncommitted changes alone and works in {}",
             tree.place.folder.display()
         ));
     }
     let mut setup = agent_setup::setup(&cli, false, &which).await?;
     setup.session_id = Some(run_id.clone());
+    let project_state = tree.as_ref().map_or_else(|| setup.project_state.clone(), OwnTree::project_state);
     let session = assemble::roles(setup)?;
     let id = session.conversation.id.clone();
     let asked = task.clone().or_else(|| BuildFolder::open(&root, &id).ok()?.read("task.md"));
@@ -122,7 +119,6 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
         tree: tree.as_ref().map(|tree| tree.place.folder.clone()),
         ..RunRecord::new(&run_id, RunKind::Build, &asked, &root)
     };
-    let project_state = Paths::from_env().project(&root);
     let options = BuildOptions {
         pause_after: args.pause_after.clone(),
         commit,
@@ -143,11 +139,6 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
         result
     };
     HeldRun::during(&project_state, &record, work).await
-}
-
-async fn is_dirty(root: &Path) -> bool {
-    Isolation::of(root, false) == Isolation::Worktree
-        && git::uncommitted(root).await.is_ok_and(|found| !found.is_empty())
 }
 
 /// Returns the report and exit code, or `None` after a second interrupt.

@@ -1,9 +1,6 @@
 //! `mycode maintain`: the four phases, headless; each is a turn of one session. With `--json` it prints the
 //! lines of `mycode exec` for each phase, between an `open_notes` and a `maintain_ended` line.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
@@ -16,18 +13,15 @@ use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, OpenedProject, SessionSelector};
 use agent::assemble;
-use agent::maintainer::Baseline;
+use agent::maintainer::{self, Baseline};
 use agent::session::reopen;
 use base::config::settings::Permission;
-use base::file;
-use base::folder::atomic_write::{self, Expect};
-use base::folder::handle::Folder;
+use base::folder::own;
 use base::protocol::event::EndReason;
 use base::protocol::maintain::{Maintain, MaintainReport, Phase};
 use base::protocol::notice;
 use context::session::effective;
 use context::session::journal::recorder::Journal;
-use evidence::note::progress;
 use frontend::exec::run::{self, ExecStart, OutputForm};
 
 #[derive(Args, Debug)]
@@ -44,6 +38,8 @@ pub struct MaintainArgs {
     pub json: bool,
 }
 
+/// One report per session; one that goes on adds to it.
+const FOLDER: &str = ".mycode/maintenance";
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// Returns the worst exit code of the phases.
@@ -59,7 +55,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
     };
     let journal = Journal::new(&opened.project_state, &opened.workspace);
     let mut baseline = Baseline::take(&journal);
-    let open = progress::open(&opened.workspace);
+    let open = maintainer::open_notes(&journal);
     if args.json {
         report::print(&format!("{}\n", json!({"type": "open_notes", "notes": open})))?;
     } else {
@@ -103,10 +99,12 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
             path.and_then(|path| reopen::restore(&opened.project_state, &opened.workspace, &path).ok());
         let cost_usd = reopened.and_then(|reopened| reopened.conversation.usage.cost_usd());
         found = MaintainReport { tokens, cost_usd, ..baseline.report(&journal, done) };
-        file = format!("{FOLDER}/{session}.md");
+        let name = format!("{session}.md");
+        file = format!("{FOLDER}/{name}");
         let text = format!("# {}\n\n{}\n{answers}\n", work.task, found.text());
         let hint = "check the disk space and the permissions of the folder";
-        write(&opened.workspace, &file, &text).or_task(format!("{file} can't be written"), hint)?;
+        own::append(&opened.workspace, FOLDER, &name, &text)
+            .or_task(format!("{file} can't be written"), hint)?;
     }
     let is_whole = found.phases.len() == work.phases.len();
     if args.json {
@@ -121,18 +119,6 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
         report::say(&format!("\n{}\nThe report is in {file}.\n{more}", found.text()))?;
     }
     Ok(code)
-}
-
-/// Where the reports are, one per session.
-const FOLDER: &str = ".mycode/maintenance";
-
-/// One that goes on adds to its report.
-fn write(root: &Path, file: &str, text: &str) -> std::io::Result<()> {
-    Folder::make(&root.join(FOLDER)).map_err(std::io::Error::other)?;
-    // Keeps them out of git, unless the user changes this file.
-    let _ = atomic_write::write_exactly(&root.join(FOLDER).join(".gitignore"), b"*\n", Expect::Missing);
-    let mut out = file::open_private(OpenOptions::new().append(true).create(true), &root.join(file))?;
-    out.write_all(text.as_bytes())
 }
 
 /// The phases left by the last session: from the interrupted one, or the one after the last that was done.

@@ -13,6 +13,8 @@ use crate::cli::args::SharedArgs;
 use crate::cli::each::task_dir::{self, FOLDER, Isolation, TaskDir};
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open::{self, SessionSelector};
+use agent::build::git;
+use base::config::paths::Paths;
 use base::file;
 use base::text::one_line;
 use frontend::exec::output_schema::OutputSchema;
@@ -48,6 +50,11 @@ impl OwnTree {
         ids.find(|id| id.starts_with(wanted))
     }
 
+    /// Of the project that it was made from.
+    pub fn project_state(&self) -> PathBuf {
+        Paths::from_env().project(&self.root)
+    }
+
     /// Commits what was changed and says where it is.
     pub async fn end(self, task: &str, result: &Result<u8, Failure>) -> Result<(), Failure> {
         let Self { ref root, kind, ref id, .. } = self;
@@ -76,6 +83,12 @@ impl OwnTree {
         let mut file = file::open_private(OpenOptions::new().append(true).create(true), &events)?;
         Ok(file.write_all(format!("{line}\n").as_bytes())?)
     }
+}
+
+/// Whether commits in the project itself would take in changes of the user's.
+pub async fn is_needed(root: &Path) -> bool {
+    Isolation::of(root, false) == Isolation::Worktree
+        && git::uncommitted(root).await.is_ok_and(|found| !found.is_empty())
 }
 
 pub async fn run(
