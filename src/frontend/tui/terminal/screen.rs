@@ -130,7 +130,7 @@ impl<W: Write> Screen<W> {
         {
             self.drawn.clear();
         }
-        let kept = common_end(&self.drawn, &rows);
+        let mut kept = common_end(&self.drawn, &rows);
         if self.drawn.is_empty() {
             self.print(&printed)?;
         } else {
@@ -138,6 +138,7 @@ impl<W: Write> Screen<W> {
         }
         if self.drawn.len() > rows.len() {
             self.erase(rows.len().saturating_sub(1))?;
+            kept = 0;
         }
         self.draw(rows, kept)?;
         self.settled = self.settled.saturating_add(1);
