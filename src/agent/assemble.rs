@@ -147,7 +147,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let cx = &mut dispatcher.cx;
     if loaded.work.inject_notes.is_some() {
         let root = workspace.clone();
-        let retriever = ContextRetriever::new(workspace, &setup.project_state);
+        let retriever = ContextRetriever::new(workspace, &setup.project_state).with_folders(&cx.folders);
         let hints = Box::new(move |files: &[String]| notes::hints(&root, files));
         cx.evidence = Some(Arc::new(retriever.with_hints(hints)));
     }

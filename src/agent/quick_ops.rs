@@ -127,8 +127,9 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         Quick::ShowTrust => answer(events, move || status::trust(&workspace, &state)),
         Quick::ShowCost => answer(events, move || status::cost(&log)),
         Quick::ListFiles => {
-            let early = events.clone();
-            answer(events, move || inspect::files(&workspace, &early));
+            let (early, roots) =
+                (events.clone(), [vec![(*workspace).clone()], deps.loaded.work.folders.clone()].concat());
+            answer(events, move || inspect::files(&roots, &early));
         }
         Quick::Recall { what } => {
             let originals = Arc::clone(&tools.originals);

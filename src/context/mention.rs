@@ -1,7 +1,7 @@
 //! `InputPreprocessor`: finds `@file` mentions in user input and makes the reminder that follows it. Contents
 //! aren't pasted: the model reads what it needs. Only checks whether a path exists.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use base::path;
 use base::search::fuzzy;
@@ -72,9 +72,9 @@ fn split_range(raw: &str) -> Mention {
 }
 
 /// The mentions in `text`, each up to the longest path that exists: in scripts without blanks, words may follow
-/// the name.
-pub fn existing_first(text: &str, root: &Path) -> Vec<Mention> {
-    let exists = |path: &str| exists(root, path);
+/// the name. `roots` are the workspace and what the user added to it.
+pub fn existing_first(text: &str, roots: &[PathBuf]) -> Vec<Mention> {
+    let exists = |path: &str| place(roots, path).is_some();
     let resolved = mentions(text).into_iter().map(|mention| {
         if exists(&mention.path) {
             return mention;
@@ -87,8 +87,10 @@ pub fn existing_first(text: &str, root: &Path) -> Vec<Mention> {
     resolved.collect()
 }
 
-fn exists(root: &Path, path: &str) -> bool {
-    path::on_disk(&root.join(path)).try_exists().unwrap_or(false)
+/// Where a mentioned path is: in the first of the folders that has it.
+pub fn place(roots: &[PathBuf], path: &str) -> Option<PathBuf> {
+    let places = roots.iter().map(|root| path::on_disk(&root.join(path)));
+    places.into_iter().find(|place| place.try_exists().unwrap_or(false))
 }
 
 /// Whether a missing path was meant as one: `@types/node`, `@app.route` and `@team` weren't.
@@ -98,12 +100,13 @@ fn like_a_path(path: &str) -> bool {
 }
 
 /// The reminder that follows the user's text; `None` if it mentions nothing that could be a file.
-pub fn reminder(text: &str, root: &Path) -> Option<String> {
+pub fn reminder(text: &str, roots: &[PathBuf]) -> Option<String> {
+    let root = roots.first()?;
     let mut lines = Vec::new();
     let mut more = 0;
-    for mention in existing_first(text, root) {
-        let exists = exists(root, &mention.path);
-        if !exists && !like_a_path(&mention.path) {
+    for mention in existing_first(text, roots) {
+        let place = place(roots, &mention.path);
+        if place.is_none() && !like_a_path(&mention.path) {
             continue;
         }
         if lines.len() == MAX_MENTIONS {
@@ -111,10 +114,10 @@ pub fn reminder(text: &str, root: &Path) -> Option<String> {
             continue;
         }
         let range = mention.range.as_ref().map(|range| format!(" lines {range}")).unwrap_or_default();
-        lines.push(if exists && path::on_disk(&root.join(&mention.path)).is_dir() {
-            format!("{} (folder)", mention.path)
-        } else if exists {
-            format!("{}{range}", mention.path)
+        lines.push(if let Some(place) = place {
+            let added = roots[1..].iter().any(|folder| place.starts_with(folder));
+            let shown = if added { place.to_string_lossy() } else { mention.path.as_str().into() };
+            format!("{shown}{}", if place.is_dir() { " (folder)" } else { &range })
         } else {
             match fuzzy::nearest(root, &mention.path, 1).into_iter().next().map(|(path, _)| path) {
                 Some(near) => format!("{} (does not exist; did the user mean {near}?)", mention.path),
@@ -168,7 +171,7 @@ mod tests {
             let _ = std::fs::write(folder.path().join(name), "");
         }
         let text = "@a.rs:1-2 @b.rs @c.rs @dd.rs @d.rs @a.rs @team";
-        insta::assert_snapshot!(reminder(text, folder.path()).unwrap_or_default(), @r"
+        insta::assert_snapshot!(reminder(text, &[folder.path().to_owned()]).unwrap_or_default(), @r"
         <system-reminder>The user mentioned these; Read what the task needs:
         a.rs lines 1-2
         b.rs
@@ -178,7 +181,7 @@ mod tests {
         (and 1 more…)</system-reminder>
         ");
         for text in ["ping @team", "@types/node is outdated", "what does @app.route do?", "mail me@a.rs"] {
-            assert_eq!(reminder(text, folder.path()), None, "{text}");
+            assert_eq!(reminder(text, &[folder.path().to_owned()]), None, "{text}");
         }
     }
 
@@ -196,7 +199,7 @@ mod tests {
             ("看@设计.md吧", "设计.md"),
             ("파일@core/config.py에서", "core/config.py"),
         ] {
-            let found = existing_first(text, folder.path());
+            let found = existing_first(text, &[folder.path().to_owned()]);
             assert_eq!(found.iter().map(|mention| &*mention.path).collect::<Vec<_>>(), [path], "{text}");
         }
     }

@@ -6,8 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::hints::ContextPacket;
 use super::keywords::{self, Keyword};
 use super::task_context::TaskContext;
-use crate::rank::locate::Project;
+use crate::categorize::FileCategory;
+use crate::rank::locate::{Project, RankedFile};
 use crate::rank::query::Query;
+use base::file;
 use parking_lot::Mutex;
 
 /// A smaller project can be seen with a single LS.
@@ -19,13 +21,25 @@ pub struct ContextRetriever {
     root: PathBuf,
     state: PathBuf,
     hints: Option<Box<Hints>>,
+    /// Of the folders that the user added, each with an index of its own.
+    others: Vec<Self>,
     asked: Mutex<Vec<Keyword>>,
 }
 
 impl ContextRetriever {
     /// `state` is the project's state folder. Opens nothing yet.
     pub fn new(root: &Path, state: &Path) -> Self {
-        Self { root: root.to_owned(), state: state.to_owned(), hints: None, asked: Mutex::default() }
+        let (root, state) = (root.to_owned(), state.to_owned());
+        Self { root, state, hints: None, others: Vec::new(), asked: Mutex::default() }
+    }
+
+    #[must_use]
+    pub fn with_folders(self, folders: &[PathBuf]) -> Self {
+        let other = |folder: &PathBuf| {
+            let name = file::hash(folder.as_os_str().as_encoded_bytes());
+            Self::new(folder, &self.state.join("folders").join(name))
+        };
+        Self { others: folders.iter().map(other).collect(), ..self }
     }
 
     #[must_use]
@@ -64,6 +78,21 @@ impl ContextRetriever {
             })
             .ok()?;
         (!context.is_empty()).then_some(context)
+    }
+
+    /// The best files for `text`; those of added folders, as far as they can be searched, by absolute paths. Blocks.
+    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, FileCategory)>, String> {
+        let mut files = self.with_project(|project| project.locate(text, limit))?;
+        for other in &self.others {
+            let found = other.with_project(|project| project.locate(text, limit)).unwrap_or_default();
+            files.extend(found.into_iter().map(|(mut file, role)| {
+                file.path = other.root.join(&file.path).to_string_lossy().into_owned();
+                (file, role)
+            }));
+        }
+        files.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
+        files.truncate(limit);
+        Ok(files)
     }
 
     /// Runs a query on the updated project; a damaged index is rebuilt once. Blocks.

@@ -41,6 +41,8 @@ pub trait SubAgents: Send + Sync {
 pub struct ToolCx {
     /// Absolute and canonical.
     pub root: Arc<PathBuf>,
+    /// What the user added to the workspace; canonical, too.
+    pub folders: Arc<[PathBuf]>,
     pub todos: Arc<TodoBoard>,
     pub cancel: CancellationToken,
     pub progress: ProgressSink,
@@ -105,6 +107,7 @@ impl ToolCx {
             calls: Arc::default(),
             shell: Arc::new(Shell::new(root.clone())),
             root: Arc::new(root),
+            folders: Arc::default(),
             todos: Arc::default(),
             cancel: CancellationToken::new(),
             progress: Arc::new(|_| {}),
@@ -124,5 +127,10 @@ impl ToolCx {
             web: Arc::default(),
             language_servers: LanguageServers::off(),
         }
+    }
+
+    /// The workspace, then what the user added to it.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        std::iter::once(&*self.root).chain(&*self.folders).cloned().collect()
     }
 }

@@ -264,6 +264,26 @@ fn piped_text_is_attached() {
 }
 
 #[test]
+fn added_folders_are_searched_and_mentioned() {
+    let place = place();
+    let other = place.user_home().join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("voucher.py"), "class ExpiredVoucher:\n    pass\n").unwrap();
+    let folder = other.display().to_string();
+    let server = FakeServer::start(vec![
+        call("Glob", json!({"pattern": "*.py", "path": folder})),
+        call("Grep", json!({"pattern": "Expired", "path": folder})),
+        call("Locate", json!({"query": "ExpiredVoucher"})),
+        text("Done."),
+    ]);
+    let out = place.exec(&server.base_url(), &["--add-dir", &folder, "what is in @voucher.py?"]);
+    assert!(out.status.success(), "{}", stderr(&out));
+    let file = other.join("voucher.py").display().to_string();
+    let named: Vec<usize> = server.requests().iter().map(|sent| sent.raw.matches(&file).count()).collect();
+    assert_eq!(named, [1, 2, 3, 4], "once by the mention, then by each tool");
+}
+
+#[test]
 fn added_folders_are_read_and_changed_by_file_tools() {
     let place = place();
     let other = place.user_home().join("other");

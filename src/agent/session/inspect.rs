@@ -86,22 +86,20 @@ fn unreadable(error: &std::io::Error) -> Event {
 /// Sends the first results after this many files, then whenever the number has doubled.
 const FIRST_FILES: usize = 500;
 
-pub fn files(root: &Path, events: &Events) -> Event {
-    Event::Files(names(root, |some| drop(events.send(Event::SomeFiles(some.into())))).into())
+pub fn files(roots: &[PathBuf], events: &Events) -> Event {
+    Event::Files(names(roots, |some| drop(events.send(Event::SomeFiles(some.into())))).into())
 }
 
-/// The workspace's files and folders, without ignored ones.
-fn names(root: &Path, early: impl Fn(&[String])) -> Vec<String> {
+/// The files and folders of the workspace, then by absolute paths those of added folders, without ignored ones.
+fn names(roots: &[PathBuf], early: impl Fn(&[String])) -> Vec<String> {
     let mut files = Vec::new();
     let mut next = FIRST_FILES;
-    for entry in Walk::new(root).sorted() {
+    let walks: Vec<Walk> = roots.iter().map(|root| Walk::new(root)).collect();
+    for entry in walks.iter().flat_map(Walk::sorted) {
         if files.len() >= MAX_FILES {
             break;
         }
-        let Ok(path) = entry.path().strip_prefix(root) else { continue };
-        if path.as_os_str().is_empty() {
-            continue;
-        }
+        let path = entry.path().strip_prefix(&roots[0]).unwrap_or(entry.path());
         let mut name = path.to_string_lossy().into_owned();
         if !walk::is_file(&entry) {
             name.push('/');

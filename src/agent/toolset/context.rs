@@ -49,7 +49,9 @@ pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
     let mut cx = ToolCx::new(workspace.to_owned(), spill);
     cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders.to_vec(), readable));
     cx.originals = Some(Arc::clone(&originals) as _);
-    cx.evidence = Some(Arc::new(ContextRetriever::new(workspace, project_state)));
+    cx.folders = loaded.work.folders.clone().into();
+    let retriever = ContextRetriever::new(workspace, project_state).with_folders(&cx.folders);
+    cx.evidence = Some(Arc::new(retriever));
     cx.host.clone_from(&setup.host);
     // Our own API keys must be redacted wherever they turn up.
     loaded.keys().for_each(|key| cx.redactor.know(key.expose()));

@@ -44,7 +44,7 @@ impl TypedTool for Locate {
     const WORK: ToolWork<Args> = ToolWork::Blocking(locate);
 
     fn access(_: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(cx.root.to_path_buf())])
+        Ok(cx.roots().into_iter().map(Access::Read).collect())
     }
 
     fn title(args: &Args) -> String {
@@ -67,7 +67,7 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     if !args.with.is_empty() {
         return companions(args, retriever, limit, cx);
     }
-    let mut files = retriever.with_project(|project| project.locate(&args.query, limit)).map_err(no_index)?;
+    let mut files = retriever.locate(&args.query, limit).map_err(no_index)?;
     files.retain(|(file, _)| !cx.denied.hides(&cx.root.join(&file.path)));
     if files.is_empty() {
         let none = Observation::Search(Search { total: Some(0), ..Search::default() });

@@ -171,14 +171,14 @@ fn skill<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
 }
 
 fn mentions<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    let (asked, root) = (inputs.asked().to_owned(), Arc::clone(&inputs.cx().root));
-    blocking(move || mention::reminder(&asked, &root))
+    let (asked, roots) = (inputs.asked().to_owned(), inputs.cx().roots());
+    blocking(move || mention::reminder(&asked, &roots))
 }
 
 fn named_images<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    let (asked, root, tray) =
-        (inputs.asked().to_owned(), Arc::clone(&inputs.cx().root), Arc::clone(&inputs.cx().images));
-    blocking(move || images::attach(&asked, &root, &tray))
+    let (asked, roots, tray) =
+        (inputs.asked().to_owned(), inputs.cx().roots(), Arc::clone(&inputs.cx().images));
+    blocking(move || images::attach(&asked, &roots, &tray))
 }
 
 fn resources<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {

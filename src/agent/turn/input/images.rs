@@ -25,9 +25,9 @@ const MAX_IMAGES: usize = 10;
 const ENDINGS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
 
 /// Puts the images that `text` names on the tray; returns the reminder for the model. Blocks.
-pub fn attach(text: &str, root: &Path, tray: &ImageTray) -> Option<String> {
+pub fn attach(text: &str, roots: &[PathBuf], tray: &ImageTray) -> Option<String> {
     let mut lines = Vec::new();
-    for (path, name) in named(text, root).into_iter().take(MAX_IMAGES) {
+    for (path, name) in named(text, roots).into_iter().take(MAX_IMAGES) {
         lines.push(shown(&name, tray, || tray.put(open(&path)?, &name)));
     }
     (!lines.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", lines.join("\n")))
@@ -50,8 +50,8 @@ fn open(path: &Path) -> Result<File, PictureError> {
 }
 
 /// The image files that `text` names, each as it is named there.
-fn named(text: &str, root: &Path) -> Vec<(PathBuf, String)> {
-    let mentioned = mention::existing_first(text, root).into_iter().map(|mention| mention.path);
+fn named(text: &str, roots: &[PathBuf]) -> Vec<(PathBuf, String)> {
+    let mentioned = mention::existing_first(text, roots).into_iter().map(|mention| mention.path);
     let pasted = words(text).into_iter().filter_map(|word| {
         let path = word.strip_prefix("file://").map_or_else(|| word.clone(), unescaped);
         let path = match path.strip_prefix("~/") {
@@ -62,7 +62,7 @@ fn named(text: &str, root: &Path) -> Vec<(PathBuf, String)> {
     });
     let mut found: Vec<(PathBuf, String)> = Vec::new();
     for name in mentioned.chain(pasted) {
-        let path = root.join(&name);
+        let Some(path) = mention::place(roots, &name) else { continue };
         let lower = name.to_lowercase();
         let new = !found.iter().any(|(known, _)| *known == path);
         if new && ENDINGS.iter().any(|ending| lower.ends_with(ending)) && path.is_file() {
@@ -165,7 +165,8 @@ mod tests {
             (format!("file://{}", at("b%20c.JPG")), vec!["b c.JPG"]),
             (format!("{} {} a.png", at("d.txt"), at("none.png")), vec![]),
         ] {
-            let found: Vec<PathBuf> = named(&text, &root).into_iter().map(|(path, _)| path).collect();
+            let found: Vec<PathBuf> =
+                named(&text, std::slice::from_ref(&root)).into_iter().map(|(path, _)| path).collect();
             let expected: Vec<PathBuf> = expected.iter().map(|name| root.join(name)).collect();
             assert_eq!(found, expected, "{text}");
         }
