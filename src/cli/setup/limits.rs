@@ -47,28 +47,35 @@ pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<Run
     Ok(RunLimits { rules, max_cost: args.max_cost, ..RunLimits::default() })
 }
 
-/// A rule that names nothing is an error, except in another program's file.
 pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
-    let (allow, ask, deny) = (args.allow.clone(), args.ask.clone(), args.deny.clone());
-    let lists = PermissionLists { allow, ask, deny };
-    let flags = RuleSource { lists, foreign: args.foreign_rules, ..RuleSource::default() };
     let locked = loaded.admin.lock("permissions").is_some();
-    let mut sources: Vec<RuleSource> = std::iter::once(flags).chain(loaded.rules.iter().cloned()).collect();
+    let mut sources: Vec<RuleSource> =
+        std::iter::once(flags(args)).chain(loaded.rules.iter().cloned()).collect();
     for source in sources.iter_mut().filter(|source| locked && !loaded.admin.allows(&source.place)) {
         source.lists.allow.clear();
     }
+    Ok(FlagRules { locked, ..parse(&sources)? })
+}
+
+pub fn flags(args: &ModelArgs) -> RuleSource {
+    let (allow, ask, deny) = (args.allow.clone(), args.ask.clone(), args.deny.clone());
+    let lists = PermissionLists { allow, ask, deny };
+    RuleSource { lists, foreign: args.foreign_rules, ..RuleSource::default() }
+}
+
+/// A rule that names nothing is an error, except in another program's file.
+pub fn parse(sources: &[RuleSource]) -> Result<FlagRules, Failure> {
     let mut tools = registry::builtin();
     tools.extend(registry::on_demand(true));
     let ours = |written: &str| registry::named(&tools, written).unwrap_or(written).to_owned();
     let mut names: Vec<String> = tools.iter().flat_map(|tool| claude_tools::names(tool.name())).collect();
     names.extend([skill::NAME, more_tools::NAME].map(str::to_owned));
-    let rules = FlagRules::parse(&sources, ours, &names).map_err(|why| {
+    FlagRules::parse(sources, ours, &names).map_err(|why| {
         Failure::usage(
             one_line(&why, SHOWN_CHARS),
             "rules look like 'Bash(git push *)', 'Edit(migrations/**)', 'WebFetch(docs.rs)', Task, 'mcp__server__tool'",
         )
-    })?;
-    Ok(FlagRules { locked, ..rules })
+    })
 }
 
 /// The note for a session that began read-only and stays so.

@@ -242,7 +242,7 @@ proptest! {
         let last_end = lines[to - 1].1;
         let want = format!("{head}{new}{last_end}{tail}");
         let bytes = bytes_in(encoding);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let bench = Bench::new();
         bench.put("f", bytes(&text));
         let done = runtime.block_on(bench.edit("f", &old.join("\n"), &new, false));
@@ -267,7 +267,7 @@ proptest! {
         }
         old.insert(place, 'Q');
         let bytes = bytes_in(encoding)(&text);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let bench = Bench::new();
         bench.put("f", &bytes);
         let done = runtime.block_on(bench.edit("f", &old, "replaced", all));

@@ -99,7 +99,7 @@ fn programs_and_servers() {
 fn a_rule_about_no_tool_is_an_error() {
     let place = place();
     for (name, meant) in [("Frobnicate", None), ("Bsh", Some("'Bash'")), ("Edti(src/**)", Some("'Edit'"))] {
-        for flag in ["--allow", "--ask", "--deny"] {
+        for flag in ["--allow", "--deny"] {
             for begin in [&["exec", "go"][..], &["build", "go"], &["maintain", "go"], &["acp"]] {
                 let server = ["--base-url", "http://127.0.0.1:9", "--model", "m", flag, name];
                 let out = place.command(&[begin, &server].concat()).output().unwrap();
@@ -116,8 +116,8 @@ fn a_rule_about_no_tool_is_an_error() {
 const DENY: [&str; 6] =
     ["--deny", "Edit(migrations/**)", "--deny", "Read(conf/**)", "--deny", "Bash(git push *)"];
 
-/// Calls that the rules forbid, one way or another.
-fn forbidden() -> Vec<Reply> {
+/// Calls that the rules forbid, one way or another; `hidden`: also those that only the sandbox stops.
+fn forbidden(hidden: bool) -> Vec<Reply> {
     let calls = [
         ("Write", json!({"path": "migrations/1.sql", "content": "x"})),
         ("Edit", json!({"path": "migrations/1.sql", "old_string": "create", "new_string": "x"})),
@@ -129,14 +129,15 @@ fn forbidden() -> Vec<Reply> {
         ("Bash", json!({"command": "python3 -c \"print(open('con'+'f/app.ini').read())\""})),
         ("Bash", json!({"command": "git -C . push"})),
     ];
-    calls.into_iter().map(|(tool, args)| answer().call(tool, args).into()).collect()
+    let calls = calls.into_iter().filter(|(_, args)| hidden || !args.to_string().contains("python3"));
+    calls.map(|(tool, args)| answer().call(tool, args).into()).collect()
 }
 
 /// Nothing forbidden happened, and all was tried.
 fn held(place: &Workplace, server: &FakeServer, requests: usize) {
     let seen = server.requests();
     assert_eq!(seen.len(), requests, "{}", seen.last().unwrap().raw);
-    assert_eq!(place.text("migrations/1.sql"), "create\n");
+    assert_eq!(place.text("migrations/1.sql"), "create\n", "{}", seen.last().unwrap().raw);
     for request in seen {
         assert!(!request.raw.contains("mauve-and-teal"), "{}", request.raw);
         assert!(!request.raw.contains("does not appear to be a git repository"), "{}", request.raw);
@@ -147,22 +148,21 @@ fn held(place: &Workplace, server: &FakeServer, requests: usize) {
 fn a_build_is_held_as_exec_is() {
     let place = place();
     let plan = "Simple.\n\n- [ ] 1. change the table (files: migrations/1.sql) (after: none)";
-    let mut replies = forbidden();
+    let mut replies = forbidden(true);
     let tries = replies.len();
     replies.splice(..0, [answer().text(builds::SPEC).into(), answer().text(plan).into()]);
     replies.push(answer().text("Could not.").into());
     replies.push(builds::passes("Nothing to see.").into());
     let server = FakeServer::start(replies);
-    let out = builds::run(&place, &server, &[&["--permission", "auto"], &DENY[..], &["change it"]].concat());
-    held(&place, &server, tries + 4);
-    assert!(stderr(&out).contains("denied"), "{}", stderr(&out));
+    builds::run(&place, &server, &[&["--permission", "auto"], &DENY[..], &["change it"]].concat());
+    held(&place, &server, tries + 3);
 }
 
 #[test]
 fn maintenance_is_held_as_exec_is() {
     for phase in ["explore", "do"] {
         let place = place();
-        let mut replies = forbidden();
+        let mut replies = forbidden(true);
         replies.push(answer().text("Could not.").into());
         let (tries, server) = (replies.len(), FakeServer::start(replies));
         let url = server.base_url();
@@ -174,12 +174,12 @@ fn maintenance_is_held_as_exec_is() {
     }
 }
 
-/// Not even an editor's yes allows it.
+/// Not even an editor's yes allows what a rule names. (What it doesn't name and the editor allowed runs without a sandbox.)
 #[test]
 fn an_editors_session_is_held_as_exec_is() {
     for level in ["ask", "auto"] {
         let place = place();
-        let mut replies = forbidden();
+        let mut replies = forbidden(level == "auto");
         replies.push(answer().text("Could not.").into());
         let (tries, server) = (replies.len(), FakeServer::start(replies));
         let url = server.base_url();

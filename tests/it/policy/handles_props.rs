@@ -105,7 +105,7 @@ impl World {
     fn call(&self, tool: &str, args: Value) -> Envelope {
         let control = Arc::new(TurnControl::alone(CancellationToken::new()));
         let call = ToolCall { id: "call_1".into(), name: tool.into(), args: args.to_string().into() };
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(self.dispatcher.run_alone(call, 1_000_000, &control)).unwrap().envelope
     }
 }
