@@ -58,7 +58,13 @@ impl ThemePicker {
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
         let shown = |name| PopupAction::Theme { name, keep: false };
-        match (self.list.key(key), self.list.chosen()) {
+        let before = self.list.clone();
+        let action = self.list.key(key);
+        // A letter that no theme has isn't taken.
+        if self.list.chosen().is_none() {
+            self.list = before;
+        }
+        match (action, self.list.chosen()) {
             (PopupAction::Close, _) => shown(self.before).closing(),
             (PopupAction::Nothing, Some(row)) => shown(row.name),
             (action, _) => action,
