@@ -3,7 +3,7 @@
 /// The entries of a list of ours.
 pub fn list<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let heading = format!("[{name}]");
-    debug_assert!(text.lines().any(|line| line == heading), "there is no list {heading}");
+    assert!(text.lines().any(|line| line == heading), "there is no list {heading}");
     let entries = text.lines().skip_while(move |line| *line != heading).skip(1);
     let own = entries.take_while(|line| !(line.starts_with('[') && line.ends_with(']')));
     own.filter(|line| !line.is_empty() && !line.starts_with('#'))

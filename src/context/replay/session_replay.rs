@@ -9,6 +9,8 @@ use crate::layers::LayerInputs;
 use crate::prefix::Prefix;
 use crate::session::record::{ItemRecord, Record};
 use crate::tokens::calibration::Calibration;
+use crate::tokens::request_size;
+use crate::tokens::tokenizer::Tokenizer;
 use base::config::settings::ContextSettings;
 use base::model::item::ItemId;
 use base::protocol::ledger::LedgerView;
@@ -89,8 +91,21 @@ impl SessionReplay {
     }
 
     pub fn ledger(&self, settings: &ContextSettings) -> LedgerView {
-        let parts = self.prefix.parts();
-        let ledger = self.build().ledger;
-        ledger.view(&self.history, settings, &self.calibration, self.prefix.epochs(), parts.rules.as_ref())
+        self.ledger_by(settings, &self.calibration)
+    }
+
+    /// The same, summed by the model's own tokenizer if it is public; loads the tables.
+    pub fn counted_ledger(&self, settings: &ContextSettings) -> LedgerView {
+        let mut calibration = self.calibration;
+        if let Some(tokenizer) = Tokenizer::of_model(&self.prefix.parts().params.model) {
+            let built = self.build();
+            calibration.report(built.ledger.total(), request_size::exact(&built.request, &tokenizer));
+        }
+        self.ledger_by(settings, &calibration)
+    }
+
+    fn ledger_by(&self, settings: &ContextSettings, calibration: &Calibration) -> LedgerView {
+        let rules = self.prefix.parts().rules.as_ref();
+        self.build().ledger.view(&self.history, settings, calibration, self.prefix.epochs(), rules)
     }
 }

@@ -3,3 +3,4 @@
 pub mod calibration;
 pub mod estimate;
 pub mod request_size;
+pub mod tokenizer;

@@ -1,4 +1,5 @@
-//! Sizes: estimated, and corrected by what the server reports.
+//! Sizes: estimated and corrected by what the server reports while the agent runs, exact in `mycode context` where the model's
+//! tokenizer is public.
 
 use base::protocol::event::Event;
 use base::protocol::ledger::LedgerView;
@@ -9,7 +10,7 @@ use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
 use crate::support::tokens;
-use crate::support::workplace::Workplace;
+use crate::support::workplace::{Workplace, stdout};
 
 async fn ledger(agent: &mut TestAgent) -> LedgerView {
     agent.send(Control::ShowContext);
@@ -64,4 +65,24 @@ async fn after_the_first_reply_sizes_are_within_three_percent() {
         assert!(off <= ledger.error_percent, "{off:.1} % off, said ±{:.1} %", ledger.error_percent);
         assert_eq!(ledger.total_tokens, ledger.rows.iter().map(|row| row.tokens).sum::<u64>());
     }
+}
+
+#[tokio::test]
+async fn a_stored_session_is_counted_exactly() {
+    let place = Workplace::new();
+    files(&place);
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "b.txt"})).no_usage().into(),
+        answer().text("Nothing more.").no_usage().into(),
+    ]);
+    let mut agent = TestAgent::start(&place, &config(&server, "gpt-5-mini"), false);
+    agent.turn("read b.txt").await;
+    assert!(ledger(&mut agent).await.error_percent > 10.0, "no tokenizer is loaded while the agent runs");
+    let body: Value = serde_json::from_str(&server.requests()[1].raw).unwrap();
+    let real = (tokens::of_request(&body) + tokens::count("Nothing more.") + 4) as f64;
+    let printed = place.command(&["context", "--json"]).output().unwrap();
+    let printed: Value = serde_json::from_str(&stdout(&printed)).unwrap();
+    let off = printed["total_tokens"].as_f64().unwrap() / real - 1.0;
+    assert!(off.abs() < 0.02, "{} is {:.1} % off {real}", printed["total_tokens"], off * 100.0);
+    assert!(printed["error_percent"].as_f64().unwrap() <= 1.0);
 }

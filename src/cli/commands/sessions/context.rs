@@ -45,7 +45,7 @@ pub fn run(cli: &SharedArgs, args: &ContextArgs) -> Result<(), Failure> {
     let named = cli.model.context_window.is_none() && !model.is_empty();
     let window = named.then(|| opened.loaded.context_for(&model, None));
     let settings = window.transpose()?.unwrap_or(opened.loaded.context);
-    let ledger = replay.ledger(&settings);
+    let ledger = replay.counted_ledger(&settings);
     let out = if args.json { format!("{}\n", serde_json::json!(ledger)) } else { popup::text(ledger) };
     report::show(args.json, &out)
 }

@@ -1,0 +1,113 @@
+//! Exact counts for models with a public tokenizer. Its tables take a third of a second and some 46 MB to
+//! load, so only commands that examine a stored session use it; the running agent estimates and calibrates.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tiktoken_rs::CoreBPE;
+
+use super::estimate::estimate;
+use base::text;
+
+/// The longest piece passed to the tokenizer, in bytes. Its cost grows faster than linearly in long runs
+/// without a break, and runs of a million blanks overflow the stack of its regex engine.
+const PIECE_BYTES: usize = 4 << 10;
+
+/// Bytes examined per count; a longer text is judged by evenly spaced samples of this total size.
+const COUNTED_BYTES: usize = 256 << 10;
+
+/// o200k, the tokenizer of these models.
+const O200K: [&str; 10] =
+    ["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"];
+
+pub struct Tokenizer(CoreBPE);
+
+impl Tokenizer {
+    /// The tokenizer of a model; `None` if it isn't public. Loads the tables; blocks meanwhile.
+    pub fn of_model(model: &str) -> Option<Self> {
+        is_public(model).then(tiktoken_rs::o200k_base)?.ok().map(Self)
+    }
+
+    /// Tokens of `text`, by samples if it has over 256 KiB; estimated if the tokenizer fails.
+    pub fn count(&self, text: &str) -> u32 {
+        self.counted(text).unwrap_or_else(|| estimate(text))
+    }
+
+    fn counted(&self, text: &str) -> Option<u32> {
+        let pieces = pieces(text);
+        let every = text.len().div_ceil(COUNTED_BYTES).max(1);
+        let mut bytes = 0u64;
+        let mut tokens = 0u64;
+        for piece in pieces.iter().step_by(every) {
+            // The tokenizer unwraps the failures of its regex engine.
+            tokens += catch_unwind(AssertUnwindSafe(|| self.0.count_ordinary(piece))).ok()? as u64;
+            bytes += piece.len() as u64;
+        }
+        if every > 1 && bytes > 0 {
+            tokens = (u128::from(tokens) * text.len() as u128 / u128::from(bytes)) as u64;
+        }
+        Some(u32::try_from(tokens).unwrap_or(u32::MAX))
+    }
+}
+
+/// By the model's name, with or without a vendor prefix.
+fn is_public(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+    O200K.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Splits a text into pieces of limited size, before a line or a blank if possible: tokens rarely span those.
+fn pieces(whole: &str) -> Vec<&str> {
+    let mut pieces = Vec::with_capacity(whole.len() / PIECE_BYTES + 1);
+    let mut rest = whole;
+    while rest.len() > PIECE_BYTES {
+        let limit = text::floor_boundary(rest, PIECE_BYTES);
+        let late = text::floor_boundary(rest, PIECE_BYTES / 2);
+        let cut = rest.as_bytes()[late..limit]
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map(|at| late + at + 1)
+            .or_else(|| {
+                rest.as_bytes()[late..limit].iter().rposition(|byte| *byte == b' ').map(|at| late + at)
+            })
+            .unwrap_or(limit);
+        let (piece, tail) = rest.split_at(cut);
+        pieces.push(piece);
+        rest = tail;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_public_tokenizers_are_named() {
+        assert!(is_public("gpt-5-mini") && is_public("openai/gpt-4o"));
+        assert!(!is_public("gpt-4-turbo"), "its tables would weigh 1.7 MB for a model of 2023");
+        assert!(!is_public("claude-sonnet-4-5") && !is_public("qwen3-coder"));
+    }
+
+    #[test]
+    fn pieces_are_the_text() {
+        for text in ["", "short", &"word ".repeat(9_000), &"漢字".repeat(9_000), &"x".repeat(20_000)] {
+            assert_eq!(pieces(text).concat(), text);
+            assert!(pieces(text).iter().all(|piece| piece.len() <= PIECE_BYTES));
+        }
+    }
+
+    #[test]
+    fn adversarial_text_is_counted_in_bounded_pieces() {
+        let tokenizer = Tokenizer::of_model("gpt-5").unwrap();
+        let code = "fn main() { println!(\"hello, {}\", name); }\n".repeat(1_000);
+        let exact = tiktoken_rs::o200k_base().unwrap().count_ordinary(&code) as f64;
+        let counted = f64::from(tokenizer.count(&code));
+        assert!((counted / exact - 1.0).abs() < 0.01, "{counted} of {exact}");
+        for letter in [" ", "\t", "a", "漢", "\u{200b}"] {
+            let text = letter.repeat((1 << 20) / letter.len());
+            assert!(tokenizer.count(&text) > 1_000, "{letter:?}");
+        }
+    }
+}
