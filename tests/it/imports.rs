@@ -101,7 +101,7 @@ fn items(peer: &str, name: &str) -> Vec<Value> {
     let read = PEERS.iter().find(|known| known.name == peer).unwrap().read;
     let told = read(&place.project().join(name)).unwrap();
     assert_eq!(told.unknown, 0, "{name}");
-    write::records(&told).iter().map(|record| json!(record)).collect()
+    write::records(&told, false).iter().map(|record| json!(record)).collect()
 }
 
 /// The calls with the data of their results.
@@ -177,6 +177,29 @@ fn a_list_is_printed_and_secrets_and_torn_lines_stay_out() {
     }
 }
 
+#[test]
+fn past_sessions_are_priced() {
+    let place = place();
+    let report = imported(&place, &["replay", "--from", "codex", "--json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let model = &report["models"][0];
+    assert_eq!(model["model"], "gpt-5.5");
+    assert_eq!(
+        (report["sessions"].as_u64(), model["recorded"].as_u64()),
+        (Some(1), model["requests"].as_u64())
+    );
+    let did = model["did_usd"].as_f64().unwrap();
+    let high = model["policies"]["high"]["cost_usd"].as_f64().unwrap();
+    assert!(did > 0.0 && high > 0.0, "{model}");
+    let table = imported(&place, &["replay", "--from", "claude"]);
+    for wanted in ["in Claude Code", "mycode, eco", "Assumed:", "#"] {
+        assert!(table.contains(wanted), "{table}");
+    }
+    fs::remove_dir_all(place.home().join(".codex")).unwrap();
+    let none = imported(&place, &["replay", "--from", "codex", "--since", "30d"]);
+    assert_eq!(none, "No Codex CLI sessions with an answer were found since 30d.");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -197,7 +220,8 @@ proptest! {
         fs::write(&path, text).unwrap();
         for peer in PEERS {
             if let Ok(told) = (peer.read)(&path) {
-                write::records(&told);
+                write::records(&told, true);
+                write::records(&told, false);
             }
         }
     }

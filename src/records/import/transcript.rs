@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use base::model::usage::Usage;
 use base::text;
 
 /// Longer texts lose their middle.
@@ -52,8 +53,7 @@ pub struct RecordedReply {
     key: String,
     pub ms: u64,
     pub model: String,
-    /// Its usage was told: what follows belongs to the next one.
-    pub ended: bool,
+    pub usage: Option<Usage>,
     pub parts: Vec<ReplyBlock>,
     pub results: Vec<RecordedResult>,
 }
@@ -139,6 +139,10 @@ impl Transcript {
         })
     }
 
+    pub fn told_reply(&mut self, key: &str) -> Option<&mut RecordedReply> {
+        self.last_reply().filter(|reply| reply.key == key)
+    }
+
     pub fn compacted(&mut self, summary: &str, kept: Option<usize>) {
         let kept = kept.unwrap_or(self.steps.len()).min(self.steps.len());
         self.steps.push(Step::Compacted { summary: bounded(summary), kept });
@@ -161,6 +165,13 @@ impl Transcript {
             _ => None,
         });
         text::one_line(first.unwrap_or_default(), 80)
+    }
+
+    pub fn replies(&self) -> impl Iterator<Item = &RecordedReply> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Reply(reply) => Some(reply),
+            _ => None,
+        })
     }
 }
 

@@ -18,7 +18,7 @@ use base::model::item::{Image, Item, ItemId, Reasoning, Summary, ToolResult, Use
 use base::protocol::event::TurnEnd;
 use context::history::entry::HistoryEntry;
 use context::session::log::{self, LogError, SessionLog};
-use context::session::record::{CauseKind, ItemRecord, Record, SessionOrigin};
+use context::session::record::{CauseKind, ItemRecord, Record, RequestRecord, SessionOrigin};
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
 
@@ -32,7 +32,7 @@ pub fn write(
     let origin = SessionOrigin { agent: agent.to_owned(), session: told.id.clone() };
     let mut log =
         SessionLog::create(project_state, &log::new_id(), workspace, |meta| meta.origin = Some(origin))?;
-    let written = records(told).iter().try_for_each(|record| log.append(record));
+    let written = records(told, false).iter().try_for_each(|record| log.append(record));
     if let Err(error) = written {
         let _ = std::fs::remove_file(log.path());
         return Err(error);
@@ -40,7 +40,8 @@ pub fn write(
     Ok(log.path().to_owned())
 }
 
-pub fn records(told: &Transcript) -> Vec<Record> {
+/// With `requests`, each reply is followed by its usage, and summaries are left out: a recording for replay.
+pub fn records(told: &Transcript, requests: bool) -> Vec<Record> {
     let last_summary = told.steps.iter().rposition(|step| matches!(step, Step::Compacted { .. }));
     let mut writer = Writer { folder: told.folder.as_deref(), ..Writer::default() };
     let mut begins = Vec::with_capacity(told.steps.len());
@@ -54,9 +55,19 @@ pub fn records(told: &Transcript) -> Vec<Record> {
                 images.iter().for_each(|image| writer.image(image));
                 writer.in_turn = true;
             }
-            Step::Reply(reply) => writer.reply(reply),
+            Step::Reply(reply) => {
+                writer.reply(reply);
+                if requests && !reply.parts.is_empty() {
+                    writer.records.push(Record::Request(RequestRecord {
+                        ms: reply.ms,
+                        model: reply.model.clone(),
+                        estimated: 0,
+                        usage: reply.usage,
+                    }));
+                }
+            }
             // A summary that was summarized again isn't needed.
-            Step::Compacted { summary, kept } if Some(at) == last_summary => {
+            Step::Compacted { summary, kept } if Some(at) == last_summary && !requests => {
                 writer.archive(summary, begins.get(*kept).copied());
             }
             Step::Compacted { .. } => {}

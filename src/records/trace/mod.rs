@@ -2,6 +2,8 @@
 
 pub mod compare;
 pub mod metrics;
+pub mod past;
+pub mod past_table;
 pub mod policy;
 pub mod recording;
 pub mod simulate;

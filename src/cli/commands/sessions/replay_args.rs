@@ -29,6 +29,14 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub trace: Vec<PathBuf>,
 
+    /// What your own sessions in another agent would have cost here: claude, codex, gemini or opencode
+    #[arg(long, value_name = "AGENT", conflicts_with_all = ["session", "trace"])]
+    pub from: Option<String>,
+
+    /// Only sessions continued since then: 30d, 24h, 2w or 2026-11-01
+    #[arg(long, value_name = "WHEN", requires = "from")]
+    pub since: Option<String>,
+
     /// Compare policies by cost and retention: raw, eco, default, high or all [default for traces: all]
     #[arg(long)]
     pub policy: Option<String>,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::replay_session;
 use crate::cli::args::SharedArgs;
+use crate::cli::commands::peers::replay_past;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
@@ -22,6 +23,9 @@ use records::trace::table::PolicyTable;
 
 pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
     let folder = cli.model.folder.as_deref();
+    if let Some(from) = &args.from {
+        return replay_past::run(cli, args, from);
+    }
     if args.trace.is_empty() && args.policy.is_none() {
         return replay_session::run(folder, args);
     }

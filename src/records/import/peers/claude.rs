@@ -10,8 +10,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::found::{self, PeerSession};
-use crate::import::lines::{self, list, moment, text};
+use crate::import::lines::{self, count, list, moment, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
+use base::model::usage::Usage;
 use base::search::words::listed;
 
 /// Line kinds outside the conversation.
@@ -182,6 +183,21 @@ fn reply(line: &Value, message: &Value, told: &mut Transcript) {
                 told.call(key, moment(line), model, call);
             }
             _ => {}
+        }
+    }
+    let usage = &message["usage"];
+    if usage.is_object() {
+        let (cached, cache_write) =
+            (count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens"));
+        // The last line of a reply has its final usage.
+        if let Some(reply) = told.told_reply(key) {
+            reply.usage = Some(Usage {
+                input: count(usage, "input_tokens").saturating_add(cached).saturating_add(cache_write),
+                cached,
+                cache_write,
+                output: count(usage, "output_tokens"),
+                reasoning: 0,
+            });
         }
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::found::{self, PeerSession};
 use crate::import::lines::{self, count, list, moment, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
+use base::model::usage::Usage;
 use base::search::words::listed;
 
 /// Kinds of lines and items outside the conversation.
@@ -132,11 +133,16 @@ impl Reading {
         }
     }
 
-    /// The usage follows each reply, sometimes twice.
     fn usage(&mut self, usage: &Value) {
-        let told = count(usage, "input_tokens") > 0;
-        if let Some(reply) = self.told.last_reply().filter(|reply| !reply.ended && told) {
-            reply.ended = true;
+        let input = count(usage, "input_tokens");
+        if let Some(reply) = self.told.last_reply().filter(|reply| reply.usage.is_none() && input > 0) {
+            reply.usage = Some(Usage {
+                input,
+                cached: count(usage, "cached_input_tokens"),
+                cache_write: count(usage, "cache_write_input_tokens"),
+                output: count(usage, "output_tokens"),
+                reasoning: count(usage, "reasoning_output_tokens"),
+            });
             self.replies += 1;
         }
     }

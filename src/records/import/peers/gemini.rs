@@ -10,9 +10,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::found::{self, PeerSession};
-use crate::import::lines::{self, list, moment, text};
+use crate::import::lines::{self, count, list, moment, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::file;
+use base::model::usage::Usage;
 
 const MAX_OLD_BYTES: u64 = 256 << 20;
 /// Message kinds outside the conversation.
@@ -167,6 +168,17 @@ fn tell(message: &Value, told: &mut Transcript) {
                 reply.think(text(thought, "description"));
             }
             reply.say(&said(content, false));
+            let tokens = &message["tokens"];
+            if tokens.is_object() {
+                let reasoning = count(tokens, "thoughts");
+                reply.usage = Some(Usage {
+                    input: count(tokens, "input").saturating_add(count(tokens, "tool")),
+                    cached: count(tokens, "cached"),
+                    cache_write: 0,
+                    output: count(tokens, "output").saturating_add(reasoning),
+                    reasoning,
+                });
+            }
             let called = parts(content).map(|part| &part["functionCall"]).filter(|call| call.is_object());
             for call in called.chain(list(&message["toolCalls"])) {
                 let one = (text(call, "id").to_owned(), text(call, "name"), call["args"].clone());

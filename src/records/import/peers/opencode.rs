@@ -13,6 +13,7 @@ use super::found::PeerSession;
 use crate::import::lines::{self, count, list, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::file;
+use base::model::usage::Usage;
 use base::process::timeout;
 use base::search::words::listed;
 
@@ -123,5 +124,17 @@ fn reply(message: &Value, told: &mut Transcript) {
             }
             kind => told.unknown += usize::from(!listed(OTHER, kind)),
         }
+    }
+    let (tokens, cache) = (&info["tokens"], &info["tokens"]["cache"]);
+    let (cached, cache_write) = (count(cache, "read"), count(cache, "write"));
+    let (input, reasoning) = (count(tokens, "input"), count(tokens, "reasoning"));
+    if let Some(reply) = told.told_reply(key).filter(|_| input > 0 || cached > 0) {
+        reply.usage = Some(Usage {
+            input: input.saturating_add(cached).saturating_add(cache_write),
+            cached,
+            cache_write,
+            output: count(tokens, "output").saturating_add(reasoning),
+            reasoning,
+        });
     }
 }
