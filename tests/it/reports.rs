@@ -70,8 +70,12 @@ fn every_figure_of_a_session() {
             [&tokens["input"], &tokens["cached"], &tokens["output"]],
             [&json!(6_000), &json!(3_000), &json!(150)]
         );
+        for layer in ["L1", "L2", "L4", "L6"] {
+            assert!(figures["layers"][layer].as_u64().unwrap() > 0, "{layer}: {figures}");
+        }
         let cost = figures["models"][MODEL]["cost_usd"].as_f64().unwrap();
         assert!((cost - (3_000.0 * 0.25 + 3_000.0 * 0.025 + 150.0 * 2.0) / 1e6).abs() < 1e-9, "{cost}");
+        assert_eq!(figures["days"].as_object().unwrap().len(), 1);
     }
     let text = report(&place, &[]);
     for part in [
@@ -133,6 +137,7 @@ fn a_period_takes_what_was_done_in_it() {
     assert!(text.starts_with("## project since 2020-01-01 00:00\n"), "{text}");
     assert!(text.contains("- Work: 2 sessions, 2 turns, 6 steps\n"), "{text}");
     assert!(text.contains("| 20200913-000000-aaaa | 3 | 6.2k | $0.0011 | write \\| a file |"), "{text}");
+    assert!(text.contains("2020-09-13  ██████████████████████████████"), "{text}");
     assert!(report(&place, &["--since", "2099-01-01"]).starts_with("No activity in this period."));
     let wrong = place.command(&["report", "--since", "lunch"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));

@@ -231,3 +231,33 @@ fn policies_leave_room_for_the_system_prompt() {
         json["policies"].as_array().unwrap().iter().map(|row| row["overflows"].as_u64().unwrap()).collect();
     assert!(overflows[0] > 0 && overflows[1..] == [0, 0, 0], "{overflows:?}");
 }
+
+#[test]
+fn sources_are_shown_by_themselves_and_their_mean_counts_each_once() {
+    let place = Workplace::new();
+    for (name, source, steps) in [("a", "long", 5), ("b", "short", 1), ("c", "short", 1)] {
+        let mut lines = vec![json!({"t": "meta", "source": source}), json!({"t": "user", "text": "go"})];
+        for id in 0..steps {
+            lines.push(json!({"t": "tool_call", "id": id.to_string(), "name": "bash", "args": {}}));
+            lines.push(json!({"t": "tool_result", "id": id.to_string(), "text": "word ".repeat(3_000)}));
+        }
+        let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+        place.file(&format!("traces/{name}.jsonl"), lines.join("\n"));
+    }
+    let run = |more: &[&str]| {
+        let mut args = vec!["replay", "--trace", "traces", "--policy", "raw"];
+        args.extend(more);
+        stdout(&place.command(&args).output().unwrap())
+    };
+    let json: Value = serde_json::from_str(&run(&["--json", "--write-price", "1.25"])).unwrap();
+    let row = &json["policies"][0];
+    let (long, short) = (&row["by_source"]["long"], &row["by_source"]["short"]);
+    assert_eq!((&row["sessions"], &long["sessions"], &short["sessions"]), (&json!(3), &json!(1), &json!(2)));
+    assert_eq!((&row["requests"], &long["requests"], &short["requests"]), (&json!(7), &json!(5), &json!(2)));
+    let hits = [row, long, short, &row["mean_of_sources"]].map(|row| row["hit"].as_f64().unwrap());
+    assert!(hits[0] > hits[3] && hits[2] == 0.0 && (hits[3] - hits[1] / 2.0).abs() < 1e-9, "{hits:?}");
+    let table = run(&["--by-source"]);
+    let labels: Vec<&str> = table.lines().map(|line| line.get(..14).unwrap_or(line).trim()).collect();
+    let block = ["policy", "raw", "raw long", "raw short", "raw (mean)"];
+    assert_eq!(labels, [&block[..], &[""], &block].concat(), "{table}");
+}

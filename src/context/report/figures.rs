@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use base::clock;
 use base::config::provider::models;
 use base::model::usage::Usage;
 
@@ -18,11 +19,16 @@ pub struct Figures {
     pub files: BTreeMap<String, LineCounts>,
     /// As reported by the servers, including sub-agents and summaries.
     pub tokens: Usage,
+    /// Estimated tokens by the layer through which they entered the window.
+    pub layers: BTreeMap<&'static str, u64>,
+    pub epochs: BTreeMap<&'static str, EpochFigures>,
     pub compactions: u64,
     pub models: BTreeMap<String, ModelFigures>,
     pub failures: BTreeMap<&'static str, u64>,
     /// What the program told the model on its own account, by topic.
     pub nudges: BTreeMap<&'static str, NudgeFigures>,
+    /// By local date, such as `2026-11-22`.
+    pub days: BTreeMap<String, DayFigures>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -44,6 +50,14 @@ pub struct LineCounts {
     pub removed: u64,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EpochFigures {
+    pub count: u64,
+    pub tokens_lost: u64,
+    /// Tokens by which each later request was smaller.
+    pub tokens_saved: u64,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ModelFigures {
     pub requests: u64,
@@ -51,17 +65,29 @@ pub struct ModelFigures {
     pub cost_usd: Option<f64>,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DayFigures {
+    pub turns: u64,
+    pub steps: u64,
+    pub tokens: u64,
+    pub cost_usd: f64,
+}
+
 impl Figures {
     /// `step` unless it was outside the turn.
     pub fn add_request(&mut self, model: &str, usage: Option<&Usage>, ms: u64, step: bool) {
         let row = self.models.entry(model.to_owned()).or_default();
+        let today = self.days.entry(clock::local_day(ms)).or_default();
         row.requests += 1;
         self.steps += u64::from(step);
+        today.steps += u64::from(step);
         let Some(usage) = usage else { return };
         self.tokens.add(usage);
         row.tokens.add(usage);
+        today.tokens = today.tokens.saturating_add(usage.total());
         if let Some(cost) = models::cost(model, usage, ms) {
             row.cost_usd = Some(row.cost_usd.unwrap_or(0.0) + cost);
+            today.cost_usd += cost;
         }
     }
 
@@ -85,6 +111,11 @@ impl Figures {
             sum.added += more.added;
             sum.removed += more.removed;
         });
+        merge(&mut self.epochs, &other.epochs, |sum, more| {
+            sum.count += more.count;
+            sum.tokens_lost += more.tokens_lost;
+            sum.tokens_saved += more.tokens_saved;
+        });
         merge(&mut self.models, &other.models, |sum, more| {
             sum.requests += more.requests;
             sum.tokens.add(&more.tokens);
@@ -93,6 +124,13 @@ impl Figures {
                 (a, b) => a.or(b),
             };
         });
+        merge(&mut self.days, &other.days, |sum, more| {
+            sum.turns += more.turns;
+            sum.steps += more.steps;
+            sum.tokens += more.tokens;
+            sum.cost_usd += more.cost_usd;
+        });
+        merge(&mut self.layers, &other.layers, |sum, more| *sum += more);
         merge(&mut self.failures, &other.failures, |sum, more| *sum += more);
         merge(&mut self.nudges, &other.nudges, |sum, more| {
             sum.told += more.told;

@@ -1,6 +1,8 @@
-//! A report as Markdown that also reads well as plain text: one bullet per fact.
+//! A report as Markdown that also reads well as plain text: one bullet per fact, and a bar chart by day.
 
-use super::figures::Figures;
+use std::collections::BTreeMap;
+
+use super::figures::{DayFigures, Figures};
 use super::gather::Report;
 use base::clock;
 use base::model::usage::Usage;
@@ -9,6 +11,15 @@ use base::text::{dollars, human_tokens, plural};
 
 const NAMED_FILES: usize = 8;
 const LISTED_SESSIONS: usize = 30;
+const BAR: usize = 30;
+const LAYERS: [(&str, &str); 6] = [
+    ("L1", "system and tools"),
+    ("L2", "rules"),
+    ("L3", "summaries"),
+    ("L4", "messages"),
+    ("L5", "reminders"),
+    ("L6", "replies and results"),
+];
 
 pub fn markdown(report: &Report, heading: &str) -> String {
     let mut out = format!("## {heading}\n\n{}", bullets(report));
@@ -30,6 +41,9 @@ pub fn markdown(report: &Report, heading: &str) -> String {
             out.push_str(&format!("\n{left} older sessions are not listed; --json has them all.\n"));
         }
     }
+    if report.total.days.len() > 1 {
+        out.push_str(&format!("\n```text\n{}```\n", chart(&report.total.days)));
+    }
     out
 }
 
@@ -50,6 +64,8 @@ pub fn bullets(report: &Report) -> String {
     rows.push(("Notes written", some(total.notes, |n| n.to_string())));
     rows.push(("Other tools", tools(total)));
     rows.push(("Tokens", tokens(total)));
+    rows.push(("Entered the window", layers(total)));
+    rows.push(("Prompt rewritten", epochs(total)));
     rows.push(("Summaries of old turns", some(total.compactions, |n| n.to_string())));
     rows.push(("Cost", cost(total)));
     let failures = total.failures.iter().map(|(why, n)| format!("{why} ({n})"));
@@ -123,6 +139,25 @@ fn tokens(total: &Figures) -> String {
     )
 }
 
+fn layers(total: &Figures) -> String {
+    let layers = LAYERS.iter().filter_map(|(layer, name)| {
+        total.layers.get(layer).map(|tokens| format!("{layer} {name} {}", human_tokens(*tokens)))
+    });
+    layers.collect::<Vec<_>>().join(", ")
+}
+
+fn epochs(total: &Figures) -> String {
+    let epochs = total.epochs.iter().map(|(cause, epoch)| {
+        format!(
+            "{cause} {}: {} tokens read again, {} saved in each request",
+            epoch.count,
+            human_tokens(epoch.tokens_lost),
+            human_tokens(epoch.tokens_saved)
+        )
+    });
+    epochs.collect::<Vec<_>>().join("; ")
+}
+
 fn cost(total: &Figures) -> String {
     let Some(sum) = total.cost_usd() else {
         return if total.models.is_empty() { "" } else { "unknown: the model table has no price" }.to_owned();
@@ -151,4 +186,16 @@ pub fn costs(report: &Report) -> Vec<(String, String)> {
         rows.push(("total".to_owned(), row(&total.tokens, total.cost_usd())));
     }
     rows
+}
+
+fn chart(days: &BTreeMap<String, DayFigures>) -> String {
+    let most = days.values().map(|day| day.tokens).max().unwrap_or(0).max(1);
+    let row = |(date, day): (&String, &DayFigures)| {
+        let length = (day.tokens as f64 * BAR as f64 / most as f64).ceil() as usize;
+        let bar = "█".repeat(length);
+        let tokens = human_tokens(day.tokens);
+        let cost = if day.cost_usd > 0.0 { format!("  {}", dollars(day.cost_usd)) } else { String::new() };
+        format!("{date}  {bar:<BAR$}  {tokens:>6} tokens  {:>4} steps{cost}\n", day.steps)
+    };
+    days.iter().map(row).collect()
 }

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::figures::{Figures, LineCounts};
+use crate::parts::FixedParts;
 use crate::session::journal::record::PathState;
 use crate::session::journal::record::{self as journal, JournalRecord};
 use crate::session::record::{ItemRecord, Record};
 use base::model::envelope::Status;
 use base::model::item::{Item, ReminderTopic, ToolResult};
 use base::protocol::event::{EndReason, TurnEnd};
-use base::{file, text};
+use base::{clock, file, text};
 
 /// What the program says when the work isn't as it should be.
 const NUDGES: [ReminderTopic; 6] = [
@@ -51,6 +52,7 @@ pub fn read(log: &Path, since: u64) -> io::Result<Option<SessionReport>> {
         }
         line.clear();
     }
+    reading.finish();
     let mut report = SessionReport { id, ..reading.report };
     if report.ended_ms == 0 {
         return Ok(None);
@@ -67,6 +69,7 @@ struct Reading {
     since: u64,
     at: u64,
     report: SessionReport,
+    parts: FixedParts,
     steps_before: u64,
     /// Calls that write notes.
     noting: HashSet<Arc<str>>,
@@ -97,13 +100,24 @@ impl Reading {
             Record::Beside { ms, model, usage } if self.counts_at(ms) => {
                 self.report.figures.add_request(&model, Some(&usage), ms, false);
             }
-            Record::TurnEnd { ms, end, .. } if self.counts_at(ms) => self.turn_end(&end),
+            Record::TurnEnd { ms, end, .. } if self.counts_at(ms) => self.turn_end(ms, &end),
+            Record::Frame(frame) => self.parts.apply(&frame),
+            Record::Sent(sent) if self.counts_at(sent.ms) => {
+                let Some((epoch, cause)) = sent.epoch.as_ref().and_then(|e| Some((e, e.causes.first()?)))
+                else {
+                    return;
+                };
+                let sum = self.report.figures.epochs.entry(cause.kind.into_str()).or_default();
+                sum.count += 1;
+                sum.tokens_lost += epoch.tokens_lost;
+                sum.tokens_saved += epoch.tokens_saved;
+            }
             Record::Archive { .. } if self.at >= self.since => self.report.figures.compactions += 1,
             _ => {}
         }
     }
 
-    fn turn_end(&mut self, end: &TurnEnd) {
+    fn turn_end(&mut self, ms: u64, end: &TurnEnd) {
         let figures = &mut self.report.figures;
         // Steps that a build's roles took in their own sessions are only known at the end of the turn.
         let elsewhere = u64::from(end.steps).saturating_sub(figures.steps - self.steps_before);
@@ -111,6 +125,9 @@ impl Reading {
         self.steps_before = figures.steps;
         figures.turns += 1;
         figures.active_ms += end.elapsed_ms;
+        let day = figures.days.entry(clock::local_day(ms)).or_default();
+        day.turns += 1;
+        day.steps += elsewhere;
         let failure = match &end.reason {
             EndReason::Done if end.denied_at_end => "a call was denied",
             EndReason::Done => return,
@@ -131,7 +148,14 @@ impl Reading {
         if !self.counts_at(record.ms) {
             return;
         }
+        let layer = match &*record.item {
+            Item::User(_) | Item::Image(_) => "L4",
+            Item::Summary(_) => "L3",
+            Item::Reminder(_) => "L5",
+            _ => "L6",
+        };
         let figures = &mut self.report.figures;
+        *figures.layers.entry(layer).or_default() += u64::from(record.tokens);
         match &*record.item {
             Item::User(_) => self.nudged = None,
             Item::Reminder(reminder) if NUDGES.contains(&reminder.about) => {
@@ -163,6 +187,14 @@ impl Reading {
         figures.failed_commands += u64::from(&*result.tool == "Bash" && exit.is_some_and(|code| code != 0));
         let noted = self.noting.remove(&result.call_id) && !failed;
         figures.notes += u64::from(&*result.tool == "Note" && noted);
+    }
+
+    fn finish(&mut self) {
+        let rules = self.parts.rules.as_ref().map_or(0, |part| u64::from(part.tokens));
+        let fixed = u64::from(self.parts.system.tokens) + u64::from(self.parts.schemas.tokens);
+        let layers = &mut self.report.figures.layers;
+        layers.extend([("L1", fixed), ("L2", rules)]);
+        layers.retain(|_, tokens| *tokens > 0);
     }
 }
 

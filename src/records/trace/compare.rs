@@ -1,4 +1,4 @@
-//! Replays recordings under policies on all cores, and sums up cost and retention.
+//! Replays recordings under policies on all cores, and sums up cost and retention per source.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use base::config::settings::ContextSettings;
 use base::parallel;
 
 pub struct RecordedSession {
+    pub source: String,
     pub events: Vec<ReplayEvent>,
     pub skipped: usize,
 }
@@ -20,12 +21,13 @@ pub struct RecordedSession {
 impl RecordedSession {
     pub fn of_recording(path: &Path) -> io::Result<Self> {
         let recording = reader::read(path)?;
-        Ok(Self { events: events::of_recording(&recording), skipped: recording.skipped })
+        let (source, skipped) = (recording.source().to_owned(), recording.skipped);
+        Ok(Self { source, events: events::of_recording(&recording), skipped })
     }
 
     pub fn of_log(path: &Path) -> io::Result<Self> {
         let log = context::session::reader::read(path)?;
-        Ok(Self { events: events::of_session(&log.records), skipped: log.skipped })
+        Ok(Self { source: "log".to_owned(), events: events::of_session(&log.records), skipped: log.skipped })
     }
 }
 
@@ -79,15 +81,16 @@ impl Comparison {
         PolicySums { sessions: 1, raw, by_policy }
     }
 
-    /// Replays the files in parallel; returns the sums of each, in the order of the files.
+    /// Replays the files in parallel; returns the source and sums of each, in the order of the files.
     pub fn sessions(
         &self,
         files: &[PathBuf],
         read: impl Fn(&Path) -> io::Result<RecordedSession> + Sync,
-    ) -> Result<Vec<PolicySums>, (PathBuf, io::Error)> {
+    ) -> Result<Vec<(String, PolicySums)>, (PathBuf, io::Error)> {
         let replayed = parallel::map(files, files.len(), |file| {
             let session = read(file).map_err(|error| (file.clone(), error))?;
-            Ok(self.session(&session, |_, _| {}))
+            let sums = self.session(&session, |_, _| {});
+            Ok((session.source, sums))
         });
         replayed.into_iter().collect()
     }

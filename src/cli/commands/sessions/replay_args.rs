@@ -65,6 +65,10 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = threshold)]
     pub set: Vec<(String, f64)>,
 
+    /// Show each source of recordings separately, and their mean
+    #[arg(long)]
+    pub by_source: bool,
+
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub json: bool,

@@ -69,12 +69,13 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
     let sessions = match &args.dump {
         Some(dump) => {
             let session = read(&files[0]).map_err(|error| unreadable(&files[0], &error))?;
-            vec![dumped(&comparison, &session, dump)?]
+            let sums = dumped(&comparison, &session, dump)?;
+            vec![(session.source, sums)]
         }
         None => comparison.sessions(&files, read).map_err(|(path, error)| unreadable(&path, &error))?,
     };
     let table = PolicyTable::new(&comparison, prices, &sessions);
-    report::print(&if args.json { format!("{}\n", table.to_json()) } else { table.render() })?;
+    report::print(&if args.json { format!("{}\n", table.to_json()) } else { table.render(args.by_source) })?;
     Ok(())
 }
 

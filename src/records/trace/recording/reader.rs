@@ -15,6 +15,10 @@ const MAX_BYTES: u64 = 1 << 30;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "t", rename_all = "snake_case")]
 pub enum RecordedEvent {
+    Meta {
+        #[serde(default)]
+        source: String,
+    },
     User {
         #[serde(default)]
         text: String,
@@ -47,6 +51,16 @@ pub enum RecordedEvent {
 pub struct Recording {
     pub events: Vec<RecordedEvent>,
     pub skipped: usize,
+}
+
+impl Recording {
+    pub fn source(&self) -> &str {
+        let mut sources = self.events.iter().filter_map(|event| match event {
+            RecordedEvent::Meta { source } => Some(source.as_str()),
+            _ => None,
+        });
+        sources.next().unwrap_or_default()
+    }
 }
 
 /// The file itself, or the recordings in the folder, by name.
