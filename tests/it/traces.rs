@@ -1,6 +1,9 @@
 //! `mycode replay --trace` on a recording of our own: the table, the JSON and the dump tell the same story. And what is
 //! counted, on small recordings whose figures can be told by hand.
 
+use std::sync::Arc;
+
+use base::config::settings::Binding;
 use base::config::settings::{ContextSettings, Origin};
 use base::model::request::Message;
 use records::trace::metrics::measure::{Meter, Sums};
@@ -158,13 +161,13 @@ fn only_lines_of_the_recording_are_genuine() {
     // Names: `parser` of the user, `parse_header` of the result and the reply, `limit_bytes` of the result. A file name of
     // the agent's own. A line of the result.
     let raw = measured(&events, &requests, ReplayOptions::default());
-    assert_eq!(raw.used, [5, 5, 3]);
-    assert_eq!(raw.held, [5, 5, 3]);
-    assert_eq!(held("[3 lines left out, with parse_header limit_bytes]"), [4, 3, 0]);
-    assert_eq!(held("  fn parse_header() {\n[… 2 …]"), [3, 3, 1]);
+    assert_eq!(raw.used, [[3, 1, 1], [3, 1, 1], [2, 0, 1]]);
+    assert_eq!(raw.held, [[3, 1, 1], [3, 1, 1], [2, 0, 1]]);
+    assert_eq!(held("[3 lines left out, with parse_header limit_bytes]"), [[3, 1, 0], [2, 1, 0], [0, 0, 0]]);
+    assert_eq!(held("  fn parse_header() {\n[… 2 …]"), [[2, 1, 0], [2, 1, 0], [1, 0, 0]]);
     let quoted = "-fn parse_header() {\n+    let limit_bytes = 80;\n";
-    assert_eq!(held(quoted), [5, 3, 0]);
-    assert_eq!(held(&format!("[as #2]\n@@ -1,2 +1,2 @@\n{quoted}")), [5, 5, 3]);
+    assert_eq!(held(quoted), [[3, 1, 1], [2, 1, 0], [0, 0, 0]]);
+    assert_eq!(held(&format!("[as #2]\n@@ -1,2 +1,2 @@\n{quoted}")), [[3, 1, 1], [3, 1, 1], [2, 0, 1]]);
 }
 
 /// Two steps, an answer, and five minutes later another turn.
@@ -187,7 +190,7 @@ fn epochs_end_where_something_sent_is_changed() {
     let raw = requests(&events);
     let flags: Vec<(bool, bool)> = raw.iter().map(|request| (request.turn_start, request.cold)).collect();
     assert_eq!(flags, [(true, false), (false, false), (false, false), (true, true)]);
-    let breaks = |requests: &[Request]| measured(&events, requests, ReplayOptions::default()).breaks;
+    let breaks = |requests: &[Request]| measured(&events, requests, ReplayOptions::default()).epochs.breaks;
     assert_eq!(breaks(&raw), [0, 0, 0]);
     let pointer = Message::Result { call_id: "a".into(), text: "[left out]".into(), error: false };
     assert_eq!(breaks(&changed(&raw, 2, 2, &pointer)), [0, 0, 1]);
@@ -196,6 +199,28 @@ fn epochs_end_where_something_sent_is_changed() {
     back[2].cold = true;
     back[3] = raw[3].clone();
     assert_eq!(breaks(&back), [1, 1, 0]);
+}
+
+#[test]
+fn reasoning_is_kept_by_what_stands_before_it_or_with_it() {
+    let events = two_turns();
+    let raw = requests(&events);
+    let kept = |requests: &[Request], bound: bool| {
+        let binding = if bound { Binding::Rejects } else { Binding::None };
+        let sums = measured(&events, requests, ReplayOptions { binding, ..ReplayOptions::default() });
+        (sums.epochs.blocks_kept, sums.epochs.blocks)
+    };
+    assert_eq!((kept(&raw, true), kept(&raw, false)), ((6, 6), (6, 6)));
+    // The first result stands before the second reply, but is no part of one.
+    let pointer = Message::Result { call_id: "a".into(), text: "[left out]".into(), error: false };
+    let masked = changed(&raw, 2, 2, &pointer);
+    assert_eq!((kept(&masked, true), kept(&masked, false)), ((4, 6), (6, 6)));
+    // The second call is the second reply, and stands before the third.
+    let Message::Call(call) = &raw[3].messages[3] else { panic!("{:?}", raw[3].messages) };
+    let mut call = (**call).clone();
+    call.args = "{}".into();
+    let folded = changed(&raw, 3, 3, &Message::Call(Arc::new(call)));
+    assert_eq!((kept(&folded, true), kept(&folded, false)), ((5, 6), (5, 6)));
 }
 
 #[test]

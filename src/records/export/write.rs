@@ -6,7 +6,8 @@ use std::path::Path;
 use strum::EnumString;
 use thiserror::Error;
 
-use super::{atif, html, json, markdown};
+use super::{atif, html, json, markdown, svg};
+use base::config::theme::ThemeName;
 use base::file::FileError;
 use base::folder::atomic_write::{self, Expect};
 use context::session::effective::EffectiveSession;
@@ -22,10 +23,25 @@ pub enum ExportFormat {
     Json,
     /// The trajectory format that benchmarks read.
     Atif,
+    Svg,
 }
 
 fn not_a_format(text: &str) -> String {
-    format!("'{text}' is not a format (md, html, json, atif)")
+    format!("'{text}' is not a format (md, html, json, atif, svg)")
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct ExportOptions {
+    pub format: ExportFormat,
+    pub last_turn: bool,
+    pub columns: u16,
+    pub theme: ThemeName,
+}
+
+impl Default for ExportOptions {
+    fn default() -> Self {
+        Self { format: ExportFormat::Markdown, last_turn: false, columns: 100, theme: ThemeName::Dark }
+    }
 }
 
 /// Why nothing was written, as the end of a sentence.
@@ -39,23 +55,25 @@ pub enum ExportError {
     File(String, FileError),
 }
 
-pub fn text(log: &Path, format: ExportFormat, last_turn: bool) -> io::Result<String> {
-    if format == ExportFormat::Atif {
+pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
+    if options.format == ExportFormat::Atif {
         return atif::render(log);
     }
     let mut session = EffectiveSession::read(log)?;
-    if last_turn {
+    if options.last_turn {
         session.keep_last_turn();
     }
-    Ok(match format {
+    Ok(match options.format {
         ExportFormat::Markdown => markdown::render(&session),
         ExportFormat::Html => html::render(&session),
         ExportFormat::Json | ExportFormat::Atif => json::render(&session),
+        ExportFormat::Svg => svg::render(&session, options.columns, options.theme),
     })
 }
 
 /// Without `force`, existing files aren't replaced.
-pub fn write(text: &str, file: &Path, force: bool) -> Result<(), ExportError> {
+pub fn write(log: &Path, file: &Path, options: ExportOptions, force: bool) -> Result<(), ExportError> {
+    let text = text(log, options)?;
     let expect = if force { Expect::Anything } else { Expect::Missing };
     if !force && file.symlink_metadata().is_ok() {
         return Err(ExportError::Exists(file.display().to_string()));
@@ -69,7 +87,6 @@ pub fn format_of(file: &Path) -> Option<ExportFormat> {
 }
 
 pub fn by_ending(log: &Path, file: &Path, force: bool) -> Result<(), String> {
-    let text = text(log, format_of(file).unwrap_or_default(), false);
-    let text = text.map_err(|error| ExportError::Log(error).to_string())?;
-    write(&text, file, force).map_err(|error| error.to_string())
+    let options = ExportOptions { format: format_of(file).unwrap_or_default(), ..ExportOptions::default() };
+    write(log, file, options, force).map_err(|error| error.to_string())
 }

@@ -49,11 +49,12 @@ const KEPT: &[Figure] = &[
         sums.rereads() as f64 * 100.0 / sums.requests.max(1) as f64
     }),
     Figure("epochs_per_100", "epochs/100", Unit::Rate, |sums, _, _| {
-        sums.epochs_per_hundred(sums.breaks.iter().sum())
+        (0..3).map(|cause| sums.epochs.per_hundred(cause, sums.requests)).sum()
     }),
-    Figure("epochs_at_turn", "at turn", Unit::Rate, |sums, _, _| sums.epochs_per_hundred(sums.breaks[0])),
-    Figure("epochs_cold", "cold", Unit::Rate, |sums, _, _| sums.epochs_per_hundred(sums.breaks[1])),
-    Figure("epochs_mid_turn", "mid-turn", Unit::Rate, |sums, _, _| sums.epochs_per_hundred(sums.breaks[2])),
+    Figure("epochs_at_turn", "at turn", Unit::Rate, |sums, _, _| sums.epochs.per_hundred(0, sums.requests)),
+    Figure("epochs_cold", "cold", Unit::Rate, |sums, _, _| sums.epochs.per_hundred(1, sums.requests)),
+    Figure("epochs_mid_turn", "mid-turn", Unit::Rate, |sums, _, _| sums.epochs.per_hundred(2, sums.requests)),
+    Figure("reasoning_kept", "reasoning kept %", Unit::Percent, |sums, _, _| sums.epochs.reasoning_kept()),
 ];
 
 /// Minimum number of sessions for confidence intervals.
@@ -93,7 +94,7 @@ impl<'a> PolicyTable<'a> {
         let held = |strictness: usize| {
             move |sums: &PolicySums| {
                 let Sums { used, held, .. } = &sums.by_policy[policy];
-                (held[strictness] as f64, used[strictness] as f64)
+                (held[strictness].iter().sum::<u64>() as f64, used[strictness].iter().sum::<u64>() as f64)
             }
         };
         let cost = |sums: &PolicySums| (sums.by_policy[policy].cost(self.prices), sums.raw.cost(self.prices));
@@ -187,6 +188,17 @@ impl<'a> PolicyTable<'a> {
             };
             let of_sums = |sums: &PolicySums| {
                 let mut figures = object(&|figure| self.of(figure, sums, policy));
+                let Sums { used, held, .. } = &sums.by_policy[policy];
+                let by_kind =
+                    ["identifiers", "files", "lines"].into_iter().enumerate().map(|(kind, name)| {
+                        let counts = [("verbatim", ANYWHERE), ("s1", GENUINE), ("s2", OBSERVED)].map(
+                            |(key, strictness)| {
+                                (key.to_owned(), json!([used[strictness][kind], held[strictness][kind]]))
+                            },
+                        );
+                        (name.to_owned(), Value::Object(counts.into_iter().collect()))
+                    });
+                figures.insert("by_kind".to_owned(), Value::Object(by_kind.collect()));
                 figures.insert("sessions".to_owned(), sums.sessions.into());
                 figures
             };

@@ -350,12 +350,16 @@ fn sessions_are_exported() {
     assert_eq!(whole["format"], "mycode-session");
     assert_eq!(whole["items"][0]["item"]["user"]["text"], "what is it?");
     assert_eq!(whole["turns"].as_array().unwrap().len(), 1);
-    assert_eq!(export(&["--out", "session.html"]).0, Some(0));
-    assert_eq!(place.text("session.html"), html);
-    let (code, _, error) = export(&["--out", "session.html"]);
+    let (code, _, _) = export(&["--svg", "--columns", "60", "--out", "picture.svg"]);
+    assert_eq!(code, Some(0));
+    let svg = place.text("picture.svg");
+    assert!(svg.starts_with("<svg xmlns") && svg.trim_end().ends_with("</svg>"), "{svg}");
+    assert!(svg.contains(">fn</tspan>") && svg.contains("&lt;script&gt;") && svg.contains("✓ Done"), "{svg}");
+    let (code, _, error) = export(&["--out", "picture.svg"]);
     assert!(code == Some(1) && error.contains("already exists"), "{error}");
-    assert_eq!(export(&["--out", "session.html", "--force", "-f", "md"]).0, Some(0));
-    assert!(place.text("session.html").starts_with("# what is it?"));
+    assert_eq!(place.text("picture.svg"), svg);
+    assert_eq!(export(&["--out", "picture.svg", "--force", "-f", "md"]).0, Some(0));
+    assert!(place.text("picture.svg").starts_with("# what is it?"));
 }
 
 #[test]

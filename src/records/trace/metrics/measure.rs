@@ -4,8 +4,10 @@
 use serde_json::Value;
 
 use super::edits::{EditView, REREAD_TOKENS};
+use super::epochs::{EpochMeter, EpochSums};
 use super::originals::{ANYWHERE, GENUINE, NeedView, OBSERVED, SourceTexts};
 use crate::trace::simulate::{ReplayOptions, ReplayedRequest};
+use base::config::settings::Binding;
 use base::model::request::{Message, Request};
 use context::tokens::estimate;
 use provider::chat::body;
@@ -35,15 +37,14 @@ pub struct Sums {
     pub overflows: u64,
     /// The largest request of each session, in tokens.
     pub peaks: Vec<u64>,
-    /// Used names, file names and edit lines by strictness (`originals`); for the strictest, only those that an
-    /// observation had shown.
-    pub used: [u64; 3],
-    pub held: [u64; 3],
+    /// Used names, file names and edit lines by strictness (`originals`) and kind; for the strictest, only
+    /// those that an observation had shown.
+    pub used: [[u64; 3]; 3],
+    pub held: [[u64; 3]; 3],
     /// Texts that edits quoted and that had been in one piece before, and how many still were.
     pub quoted: u64,
     pub quoted_held: u64,
-    /// Requests that didn't extend the previous one: at a user turn, else with a cold cache, else within a turn.
-    pub breaks: [u64; 3],
+    pub epochs: EpochSums,
 }
 
 impl Sums {
@@ -53,12 +54,13 @@ impl Sums {
         self.cached_tokens += other.cached_tokens;
         self.overflows += other.overflows;
         self.peaks.extend(&other.peaks);
-        let mine = self.used.iter_mut().chain(&mut self.held).chain(&mut self.breaks);
-        for (mine, theirs) in mine.zip(other.used.iter().chain(&other.held).chain(&other.breaks)) {
+        let mine = self.used.iter_mut().chain(&mut self.held).flatten();
+        for (mine, theirs) in mine.zip(other.used.iter().chain(&other.held).flatten()) {
             *mine += theirs;
         }
         self.quoted += other.quoted;
         self.quoted_held += other.quoted_held;
+        self.epochs.add(&other.epochs);
     }
 
     pub fn uncached(&self) -> u64 {
@@ -89,12 +91,8 @@ impl Sums {
 
     /// Share of used things still in view at this strictness, 0–1; 1 if nothing was used.
     pub fn held(&self, strictness: usize) -> f64 {
-        let used = self.used[strictness];
-        if used == 0 { 1.0 } else { self.held[strictness] as f64 / used as f64 }
-    }
-
-    pub fn epochs_per_hundred(&self, breaks: u64) -> f64 {
-        breaks as f64 * 100.0 / self.requests.max(1) as f64
+        let used: u64 = self.used[strictness].iter().sum();
+        if used == 0 { 1.0 } else { self.held[strictness].iter().sum::<u64>() as f64 / used as f64 }
     }
 
     pub fn peak_p95(&self) -> u64 {
@@ -114,6 +112,7 @@ pub struct Meter<'a> {
     previous: Vec<Message>,
     view: NeedView<'a>,
     edits: EditView<'a>,
+    epochs: EpochMeter<'a>,
     peak: u64,
 }
 
@@ -128,6 +127,7 @@ impl<'a> Meter<'a> {
             previous: Vec::new(),
             view: NeedView::new(originals),
             edits: EditView::new(&originals.edits),
+            epochs: EpochMeter::new(&originals.replies, options.binding != Binding::None),
             peak: 0,
         }
     }
@@ -140,15 +140,7 @@ impl<'a> Meter<'a> {
         let (quoted, held) = self.edits.record(n, messages, same);
         self.sums.quoted += quoted;
         self.sums.quoted_held += held;
-        if same < self.previous.len() {
-            self.sums.breaks[if request.turn_start {
-                0
-            } else if request.cold {
-                1
-            } else {
-                2
-            }] += 1;
-        }
+        self.epochs.record(request, same, self.previous.len());
         let prefix = self.send(messages, same);
         self.previous = messages.to_vec();
         let tokens =
@@ -162,10 +154,11 @@ impl<'a> Meter<'a> {
         self.sums.overflows += u64::from(total > self.window);
         self.peak = self.peak.max(total);
         for need in self.originals.needs.used_after(n) {
+            let kind = self.originals.needs.kind(*need);
             for strictness in [ANYWHERE, GENUINE, OBSERVED] {
                 if strictness < OBSERVED || self.originals.was_observed(*need, n) {
-                    self.sums.used[strictness] += 1;
-                    self.sums.held[strictness] += u64::from(self.view.holds(*need, strictness));
+                    self.sums.used[strictness][kind] += 1;
+                    self.sums.held[strictness][kind] += u64::from(self.view.holds(*need, strictness));
                 }
             }
         }
@@ -191,6 +184,7 @@ impl<'a> Meter<'a> {
 
     pub fn finish(mut self) -> Sums {
         self.sums.peaks.push(self.peak);
+        self.sums.epochs = self.epochs.sums;
         self.sums
     }
 }

@@ -1,4 +1,5 @@
-//! The original items of a recording as a reference: lines with something that a later call used. A line is genuine if it occurs verbatim in an item; our own text (indexes, digests,
+//! The original items of a recording as a reference: lines with something that a later call used, and the
+//! parts of each reply. A line is genuine if it occurs verbatim in an item; our own text (indexes, digests,
 //! pointers) doesn't count.
 
 use std::collections::HashMap;
@@ -6,8 +7,10 @@ use std::collections::HashMap;
 use super::edits::EditNeeds;
 use super::verbatim::{self, Needs};
 use crate::trace::recording::events::ReplayEvent;
+use base::model::fingerprint::Fingerprint;
 use base::model::item::Item;
 use base::model::request::Message;
+use context::history::forms;
 
 /// Strictness: anywhere in a text, in a genuine line, or in a genuine line of an observation.
 pub const ANYWHERE: usize = 0;
@@ -28,6 +31,7 @@ pub struct SourceTexts {
     /// For each need, the first request after an observation showed it.
     observed_since: Vec<usize>,
     lines: HashMap<String, GenuineLine>,
+    pub replies: Vec<Vec<Fingerprint>>,
     pub edits: EditNeeds,
 }
 
@@ -37,17 +41,20 @@ impl SourceTexts {
         let observed_since = vec![usize::MAX; needs.len()];
         let edits = EditNeeds::of(events);
         let mut originals = Self { needs, observed_since, edits, ..Self::default() };
-        let mut requests = 0;
         for event in events {
             match event {
-                ReplayEvent::Request { .. } => requests += 1,
-                ReplayEvent::Item(item) => originals.add(item, requests),
+                ReplayEvent::Request { .. } => originals.replies.push(Vec::new()),
+                ReplayEvent::Item(item) => originals.add(item),
             }
         }
         originals
     }
 
-    fn add(&mut self, item: &Item, n: usize) {
+    fn add(&mut self, item: &Item) {
+        let n = self.replies.len();
+        if let (Item::Assistant { .. } | Item::ToolCall(_), Some(reply)) = (item, self.replies.last_mut()) {
+            reply.push(Fingerprint::of(&forms::full(item)));
+        }
         let observed_since = if matches!(item, Item::ToolResult(_)) { n } else { usize::MAX };
         for text in verbatim::texts_of_item(item) {
             for line in text.lines().map(str::trim) {

@@ -112,6 +112,15 @@ impl Needs {
         self.used.get(n).map_or(&[], Vec::as_slice)
     }
 
+    /// Index of the need's kind: name, file name or line.
+    pub fn kind(&self, need: usize) -> usize {
+        match self.all[need] {
+            Need::Name(_) => 0,
+            Need::File(_) => 1,
+            Need::Line(_) => 2,
+        }
+    }
+
     pub fn within(&self, text: &str) -> Vec<usize> {
         let names = identifiers(text).filter_map(|name| self.names.get(name));
         let files = file_names(text).filter_map(|name| self.files.get(name));
