@@ -73,6 +73,10 @@ pub struct ReplayArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Print this request as the model would read it, counted from 0 (needs one trace and one policy)
+    #[arg(long, value_name = "REQUEST", conflicts_with_all = ["dump", "json"])]
+    pub print: Option<usize>,
+
     /// Write every request to FILE, one per line (needs one session, or one trace and one policy)
     #[arg(long, value_name = "FILE")]
     pub dump: Option<PathBuf>,

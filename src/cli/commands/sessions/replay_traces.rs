@@ -40,9 +40,9 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
     if files.is_empty() {
         return Err(Failure::usage("no recordings in that folder", "name a .jsonl or .jsonl.gz file"));
     }
-    if args.dump.is_some() && (files.len() > 1 || policies.len() > 1) {
+    if (args.dump.is_some() || args.print.is_some()) && (files.len() > 1 || policies.len() > 1) {
         let hint = "name one file with --trace and one --policy";
-        return Err(Failure::usage("--dump takes one recording and one policy", hint));
+        return Err(Failure::usage("--dump and --print take one recording and one policy", hint));
     }
     let least = args.system_tokens.saturating_add(MIN_WINDOW_TOKENS);
     if args.window < least {
@@ -66,6 +66,10 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
         }
         Ok(session)
     };
+    if let Some(wanted) = args.print {
+        let session = read(&files[0]).map_err(|error| unreadable(&files[0], &error))?;
+        return printed(&comparison, &session, wanted);
+    }
     let sessions = match &args.dump {
         Some(dump) => {
             let session = read(&files[0]).map_err(|error| unreadable(&files[0], &error))?;
@@ -76,6 +80,33 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
     };
     let table = PolicyTable::new(&comparison, prices, &sessions);
     report::print(&if args.json { format!("{}\n", table.to_json()) } else { table.render(args.by_source) })?;
+    Ok(())
+}
+
+fn printed(comparison: &Comparison, session: &RecordedSession, wanted: usize) -> Result<(), Failure> {
+    let (mut page, mut requests) = (String::new(), 0);
+    comparison.session(session, |n, sent| {
+        requests = n + 1;
+        for message in sent.iter().filter(|_| n == wanted) {
+            let (role, text) =
+                (&message.value["role"], message.value["content"].as_str().unwrap_or_default());
+            page.push_str(&format!(
+                "--- {}, {} tokens\n{text}\n",
+                role.as_str().unwrap_or_default(),
+                message.tokens
+            ));
+            for call in message.value["tool_calls"].as_array().into_iter().flatten() {
+                let (name, args) = (&call["function"]["name"], &call["function"]["arguments"]);
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                page.push_str(&format!("{} {}\n", text(name), text(args)));
+            }
+        }
+    });
+    if page.is_empty() {
+        let hint = format!("the session has {requests}, counted from 0");
+        return Err(Failure::usage(format!("there is no request {wanted}"), hint));
+    }
+    report::say(&page)?;
     Ok(())
 }
 

@@ -114,6 +114,8 @@ pub struct Meter<'a> {
     edits: EditView<'a>,
     epochs: EpochMeter<'a>,
     peak: u64,
+    /// Input tokens of the last request, and how many were cached.
+    pub last: (u64, u64),
 }
 
 impl<'a> Meter<'a> {
@@ -129,6 +131,7 @@ impl<'a> Meter<'a> {
             edits: EditView::new(&originals.edits),
             epochs: EpochMeter::new(&originals.replies, options.binding != Binding::None),
             peak: 0,
+            last: (0, 0),
         }
     }
 
@@ -150,7 +153,8 @@ impl<'a> Meter<'a> {
         let cold = request.cold || self.sums.requests == 0;
         self.sums.requests += 1;
         self.sums.input_tokens += total;
-        self.sums.cached_tokens += if cold || cached < MIN_TOKENS { 0 } else { cached };
+        self.last = (total, if cold || cached < MIN_TOKENS { 0 } else { cached });
+        self.sums.cached_tokens += self.last.1;
         self.sums.overflows += u64::from(total > self.window);
         self.peak = self.peak.max(total);
         for need in self.originals.needs.used_after(n) {

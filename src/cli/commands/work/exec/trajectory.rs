@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use base::process::task;
 use base::protocol::event::Event;
-use records::export::write::{self, ExportFormat};
+use records::export::write::{self, ExportFormat, ExportOptions};
 
 /// Writes on a thread of its own, so that the run never waits for it.
 pub struct TrajectoryWriter {
@@ -58,6 +58,6 @@ impl TrajectoryWriter {
 }
 
 fn written(log: &Path, file: &Path) -> Result<(), String> {
-    let text = write::text(log, ExportFormat::Atif, false).map_err(|error| error.to_string())?;
-    write::write(&text, file, true).map_err(|error| error.to_string())
+    let options = ExportOptions { format: ExportFormat::Atif, ..ExportOptions::default() };
+    write::write(log, file, options, true).map_err(|error| error.to_string())
 }
