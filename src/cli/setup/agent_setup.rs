@@ -18,6 +18,11 @@ use provider::window::finder::{LearningProvider, WindowFinder};
 use provider::window::probe;
 use records::export::write;
 
+/// Whether the rules of the command line name something.
+pub fn check_rules(cli: &SharedArgs) -> Result<(), Failure> {
+    limits::parse(&[limits::flags(&cli.model)]).map(drop)
+}
+
 /// Without a configured model, looks for local servers; without those, an interactive agent opens anyway.
 pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector) -> Result<Setup, Failure> {
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };

@@ -10,8 +10,8 @@ use tokio::io::BufReader;
 use super::acp_editor::{self, Editor};
 use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::Failure;
+use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
-use crate::cli::setup::{agent_setup, limits};
 use agent::assemble;
 use base::config::paths::Paths;
 use base::process::task;
@@ -27,7 +27,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 pub async fn run(cli: &SharedArgs) -> Result<u8, Failure> {
     // Told at once, not by the first session.
-    limits::parse(&[limits::flags(&cli.model)])?;
+    agent_setup::check_rules(cli)?;
     let input = BufReader::with_capacity(BUFFER_BYTES, tokio::io::stdin());
     let source = Arc::new(Source { model: cli.model.clone() });
     serve::run(input, tokio::io::stdout(), source, interrupts()).await?;
