@@ -15,7 +15,7 @@ use agent_client_protocol_schema::v1::{
     SessionDeleteCapabilities, SessionForkCapabilities, SessionInfo, SessionListCapabilities,
     SessionResumeCapabilities, SetSessionConfigOptionRequest, SetSessionModeRequest,
 };
-use futures_util::stream::{Stream, StreamExt as _};
+use futures_util::stream::StreamExt as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _};
@@ -28,6 +28,7 @@ use super::prompt::Input;
 use super::session::work::Command;
 use super::sessions::{Request, Sessions};
 use super::source::{SessionSource, Which};
+use crate::exec::run::interrupts;
 use base::process::task;
 use base::protocol::event::SessionRow;
 
@@ -39,9 +40,8 @@ pub async fn run(
     mut input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
     source: Arc<dyn SessionSource>,
-    interrupts: impl Stream<Item = ()>,
 ) -> io::Result<()> {
-    let mut interrupts = std::pin::pin!(interrupts);
+    let mut interrupts = std::pin::pin!(interrupts());
     let (client, lines) = Client::new();
     let mut writer = task::spawn(write(lines, output));
     let mut server = Server { sessions: Arc::new(Sessions::new(client, source)), work: JoinSet::new() };

@@ -19,7 +19,6 @@ use base::protocol::event::SessionRow;
 use context::session::{list, stored};
 use frontend::acp::source::{Opened, SessionSource, Wanted, Which as Asked};
 use frontend::acp::{error, serve};
-use frontend::exec::run::interrupts;
 use provider::unconfigured;
 
 /// Initial buffer for a line; it grows for longer ones.
@@ -30,7 +29,7 @@ pub async fn run(cli: &SharedArgs) -> Result<u8, Failure> {
     agent_setup::check_rules(cli)?;
     let input = BufReader::with_capacity(BUFFER_BYTES, tokio::io::stdin());
     let source = Arc::new(Source { model: cli.model.clone() });
-    serve::run(input, tokio::io::stdout(), source, interrupts()).await?;
+    serve::run(input, tokio::io::stdout(), source).await?;
     Ok(0)
 }
 
