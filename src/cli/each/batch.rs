@@ -21,9 +21,9 @@ use super::task_dir::{self, FOLDER, Isolation, TaskDir};
 use super::tasks::{BatchTask, Results};
 use crate::cli::report::{self, Failure, OrFail};
 use agent::build::git;
+use base::process::signals::interrupts;
 use base::protocol::exit_code::ExitCode;
 use base::{clock, sanitize, text};
-use frontend::exec::run::interrupts;
 
 /// For an interrupted task: its own prompt is in the session already.
 const CONTINUE: &str = "The run was interrupted before the task was done. Continue where it left off.";

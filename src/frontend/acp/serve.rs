@@ -28,7 +28,7 @@ use super::prompt::Input;
 use super::session::work::Command;
 use super::sessions::{Request, Sessions};
 use super::source::{SessionSource, Which};
-use crate::exec::run::interrupts;
+use base::process::signals::interrupts;
 use base::process::task;
 use base::protocol::event::SessionRow;
 

@@ -5,7 +5,6 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use futures_util::stream::{Stream, StreamExt};
-use tokio::signal::unix::SignalKind;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::compat::claude::{Claude, ClaudeForm};
@@ -15,7 +14,7 @@ use super::json::Json;
 use super::output_schema::OutputSchema;
 use super::printer::{ModelAnswer, Printer, failed};
 use super::turn_answer::TurnAnswer;
-use base::process::signals;
+use base::process::signals::interrupts;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::protocol::exit_code::ExitCode;
@@ -222,21 +221,6 @@ pub fn gone(interrupted: bool) -> EndReason {
     failed("the agent stopped before the task was done", hint, FailureCause::Other)
 }
 
-/// Ctrl-C, SIGTERM and hang-ups. We must handle them all to stop the running command, which has its own
-/// session. Signals that the parent ignored (`nohup`, background jobs of a script) stay ignored.
-pub fn interrupts() -> impl Stream<Item = ()> {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    signals::any(kinds.into_iter().filter(move |kind| !is_ignored(&status, kind.as_raw_value())))
-}
-
-/// Whether a `/proc/…/status` text shows signal `number` as ignored.
-fn is_ignored(status: &str, number: i32) -> bool {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask & (1 << (number - 1)) != 0
-}
-
 #[cfg(test)]
 mod tests {
     use futures_util::stream;
@@ -324,13 +308,6 @@ mod tests {
             ops,
             [Op::Work(Work::Submit { text: "task".to_owned() }), Op::Control(Control::Interrupt)]
         );
-    }
-
-    #[test]
-    fn ignored_signals_stay_ignored() {
-        let status = "Name:\tx\nSigIgn:\t0000000000001002\nSigCgt:\t0000000000000000\n";
-        assert!(is_ignored(status, 2) && is_ignored(status, 13));
-        assert!(!is_ignored(status, 15) && !is_ignored("", 2));
     }
 
     /// A printer that can't print: its reader has gone, or the disk is full.

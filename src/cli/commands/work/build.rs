@@ -21,8 +21,8 @@ use agent::assemble::{self, RoleSession};
 use agent::build::progress::Show;
 use agent::build::run;
 use agent::build::state::{BuildFolder, BuildOptions};
+use base::process::signals::interrupts;
 use base::protocol::exit_code::ExitCode;
-use frontend::exec::run::interrupts;
 
 const HELP: &str = include_str!("../../help/build.txt");
 

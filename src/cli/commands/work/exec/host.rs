@@ -13,11 +13,11 @@ use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open::SessionSelector;
 use agent::assemble::{self, Setup};
+use base::process::signals::interrupts;
 use frontend::exec::compat::claude::{Claude, ClaudeForm};
 use frontend::exec::compat::converse::converse;
 use frontend::exec::compat::host::HostLink;
 use frontend::exec::output_schema::OutputSchema;
-use frontend::exec::run::interrupts;
 use tools::hook::callback;
 
 pub async fn run(
