@@ -51,8 +51,8 @@ pub fn normalize(path: &Path) -> PathBuf {
     clean
 }
 
-/// Follows links component by component, keeping what doesn't exist. After a loop the rest stays unresolved
-/// (opening it then fails). A relative path starts in the current folder, if that still exists.
+/// Follows links component by component, keeping what doesn't exist. A loop ends at its link (opening it
+/// fails). A relative path starts in the current folder, if that still exists.
 pub fn follow(path: &Path) -> PathBuf {
     let start = if path.is_absolute() { Ok(PathBuf::from("/")) } else { std::env::current_dir() };
     let Ok(mut real) = start else { return path.to_owned() };
@@ -65,7 +65,8 @@ pub fn follow(path: &Path) -> PathBuf {
         }
         let next = real.join(&part);
         match std::fs::read_link(&next) {
-            Ok(target) if links < MAX_LINKS => {
+            Ok(_) if links == MAX_LINKS => return next,
+            Ok(target) => {
                 links += 1;
                 if target.is_absolute() {
                     real = PathBuf::from("/");
@@ -74,7 +75,7 @@ pub fn follow(path: &Path) -> PathBuf {
                     todo.push_front(piece);
                 }
             }
-            _ => real = next,
+            Err(_) => real = next,
         }
     }
     real
@@ -207,6 +208,8 @@ mod tests {
         assert!(!resolve(&root, "out/new.conf").inside);
         assert!(!resolve(&root, "dangling").inside);
         assert!(resolve(&root, "loop_a").inside);
+        symlink("itself/../other", root.join("itself")).unwrap();
+        assert_eq!(resolve(&root, "itself").canonical, root.join("itself"));
         let link = resolve(&root, "in/x");
         assert_eq!((link.canonical, link.inside), (root.join("real/x"), true));
     }
