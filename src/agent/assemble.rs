@@ -159,7 +159,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         dispatcher.describe(toolset::with_keep);
     }
     notices.extend(dispatcher.policy.rules().damage());
-    if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.confines(dispatcher.policy.permission()) {
+    if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.can_mask() {
         notices.push(texts::denied_by_words_only());
     }
     if loaded.web.search && dispatcher.cx.web.searcher.is_none() {

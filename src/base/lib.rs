@@ -7,6 +7,7 @@ pub mod deadline;
 pub mod file;
 pub mod folder;
 pub mod format;
+pub mod git_index;
 pub mod model;
 pub mod parallel;
 pub mod path;

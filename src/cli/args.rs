@@ -90,7 +90,7 @@ pub struct ModelArgs {
     #[arg(long, visible_alias = "max-turns", help_heading = "Session", value_name = "N")]
     pub max_steps: Option<u32>,
 
-    /// Stop when the run has cost this much, in US dollars, sub-agents included
+    /// Stop when the run has cost this much, in US dollars, sub-agents included; counted when a reply ends
     #[arg(long, visible_alias = "max-budget-usd", help_heading = "Session", value_name = "USD")]
     pub max_cost: Option<f64>,
 

@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::support::answer::{Reply, answer};
+use crate::support::answer::{Reply, answer, status};
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
 
@@ -95,4 +95,22 @@ fn the_limits_hold_for_all_together() {
     assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
     let out = run(&Workplace::new(), &server, &[]);
     assert!(stderr(&out).contains("needs a git repository"), "{}", stderr(&out));
+}
+
+#[test]
+fn stopped_attempts_go_on_where_they_ended() {
+    let place = project();
+    let outage = status(400, "{\"error\":{\"message\":\"no such model\"}}");
+    let [call, done] = attempt("bad\n");
+    let server = FakeServer::start(vec![call, done, answer().text("I can't.").into(), outage]);
+    let out = run(&place, &server, &[]);
+    assert_eq!(out.status.code(), Some(4), "{}{}", stdout(&out), stderr(&out));
+    let replies: Vec<Reply> = [attempt("good\n2\n"), attempt("good\n")].into_iter().flatten().collect();
+    replies.into_iter().for_each(|reply| server.push(reply));
+    let out = run(&place, &server, &[]);
+    let said = stdout(&out);
+    assert_eq!(out.status.code(), Some(0), "{said}{}", stderr(&out));
+    assert!(stderr(&out).contains("Continuing the attempts that began"), "{}", stderr(&out));
+    assert!(said.contains("attempt 1: no progress") && said.contains("Attempt 3 is kept"), "{said}");
+    assert_eq!((branches(&place), server.left()), (1, 0));
 }

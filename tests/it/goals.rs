@@ -155,7 +155,7 @@ async fn the_deadline_ends_a_check() {
     assert!(matches!(&end.reason, EndReason::Failed { cause: FailureCause::Deadline, .. }), "{end:?}");
 }
 
-/// Killed in the middle of a round and gone on with: the check decides, from the present state.
+/// Killed in the middle of rounds and gone on with: the check decides, from the present state. Kills are no lack of progress.
 #[test]
 fn a_killed_goal_goes_on() {
     let place = Workplace::new();
@@ -166,15 +166,25 @@ fn a_killed_goal_goes_on() {
     server.wait_for_requests(4);
     child.kill().unwrap();
     child.wait().unwrap();
+    for requests in [5, 6] {
+        server.push(silence());
+        let args = ["exec", "--base-url", &url, "--model", "test-model", "-c"];
+        let mut child = place.command(&args).spawn().unwrap();
+        server.wait_for_requests(requests);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
     server.push(write("3"));
     server.push(say("Third."));
     let out = run(&place, &server, &["-c"]);
     assert_eq!(out.status.code(), Some(0), "{}{}", stdout(&out), stderr(&out));
     let shown = stderr(&out);
     assert!(shown.contains("goal: make n 3"), "it says so: {shown}");
-    assert!(shown.contains("round 2: check failed") && shown.contains("round 3: check passed"), "{shown}");
+    assert!(shown.contains("round 4: check failed") && shown.contains("round 5: check passed"), "{shown}");
     let requests = server.requests();
-    assert!(last_user(&requests[4].body).contains("n is 2"), "{}", requests[4].raw);
+    for request in &requests[4..7] {
+        assert!(last_user(&request.body).contains("n is 2"), "{}", request.raw);
+    }
 }
 
 /// What is summarized away leaves the goal, word for word.

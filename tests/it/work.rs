@@ -109,10 +109,12 @@ fn dirty() -> Workplace {
 }
 
 fn in_worktree(place: &Workplace, command: &str) -> (String, String) {
-    let call = answer().call("Bash", json!({"command": command}));
+    let call = answer().call("Bash", json!({"command": command})).call("Glob", json!({"pattern": "*.txt"}));
     let server = FakeServer::start(vec![call.into(), answer().text("Did it.").into()]);
     let out = run(place, &server, &["exec", "--worktree", "do it"]);
     assert_eq!((out.status.code(), stdout(&out).as_str()), (Some(0), "Did it.\n"), "{}", stderr(&out));
+    // The worktree lies in a folder that git ignores, but its own files are searched.
+    assert!(!server.requests()[1].raw.contains("no file matches"), "{}", server.requests()[1].raw);
     let row = listed(place).pop();
     let name = row.map_or(String::new(), |row| row["session"].as_str().unwrap().to_owned());
     (name, stderr(&out))

@@ -138,21 +138,21 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>,
 }
 
 fn find_task(build: &mut Build, task: Option<&str>) -> Result<String, Stop> {
-    if let Some(task) = build.folder.read("task.md") {
-        return Ok(task);
-    }
-    let task = task.unwrap_or_default().trim();
+    let known = build.folder.read("task.md");
+    let task = known.clone().unwrap_or_else(|| task.unwrap_or_default().trim().to_owned());
     if task.is_empty() {
         return Err(Stop::failed("This build has no task", "write it into task.md in the build's folder"));
     }
-    build.roles.session.conversation.record(Item::User(UserMessage::new(task)))?;
-    build
-        .roles
-        .session
-        .conversation
-        .record(Item::assistant(format!("Building in {}.", build.folder.name)))?;
-    build.folder.write("task.md", task).map_err(|error| build.unwritable("task.md", error))?;
-    Ok(task.to_owned())
+    // Before anything else, so that a kill doesn't lose it.
+    if known.is_none() {
+        build.folder.write("task.md", &task).map_err(|error| build.unwritable("task.md", error))?;
+    }
+    let conversation = &mut build.roles.session.conversation;
+    if conversation.state.history.entries().is_empty() {
+        conversation.record(Item::User(UserMessage::new(&task)))?;
+        conversation.record(Item::assistant(format!("Building in {}.", build.folder.name)))?;
+    }
+    Ok(task)
 }
 
 async fn specify(build: &mut Build, task: &str) -> Result<String, Stop> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base::config::mode::Mode;
 use base::config::settings::{Permission, WorkSettings};
+use base::search::words::listed;
 use context::rules::rules_file;
 use guard::policy::access::Access;
 use guard::policy::command::{self, AssessedAccess, AssessedCall, AssessedCommand};
@@ -19,6 +20,8 @@ use guard::sandbox::probe;
 use guard::sandbox::spec::{Confinement, SandboxLevel};
 use guard::shell::interpret::call::Call;
 use parking_lot::{Mutex, MutexGuard};
+
+const OTHER_USERS: &str = "sudo su doas pkexec ssh scp sftp rsync";
 
 struct PolicyState {
     permission: Permission,
@@ -112,6 +115,17 @@ impl AssessedToolCall {
     fn keeps_a_note(&self, permission: Permission) -> bool {
         matches!(permission, Permission::Ask | Permission::AcceptEdits)
             && self.0.iter().any(|one| matches!(one.access, Access::WriteOwn(_)))
+    }
+
+    /// Whether it runs only programs that work as another user or want files of other users, which a user namespace
+    /// doesn't have. All that they are given is known, so that rules about files hold by its words.
+    pub fn needs_other_users(&self) -> bool {
+        let needs = |one: &AssessedCall| {
+            let name = one.call.name();
+            (listed(OTHER_USERS, name) || name == "git" && one.assessment.risk == Risk::Network)
+                && one.call.argv.iter().all(|arg| arg.certain().is_some())
+        };
+        self.risk().is_some() && self.programs().all(needs) && probe::status().layers.user_namespace
     }
 
     fn is_covered(&self, rules: &Rules) -> bool {
@@ -330,6 +344,13 @@ impl PolicyEngine {
 
     pub fn confines(&self, permission: Permission) -> bool {
         self.sandbox && permission != Permission::Full
+    }
+
+    /// Whether commands can be kept from the files that rules deny: without namespaces only those in the sandbox.
+    pub fn can_mask(&self) -> bool {
+        let (status, level) = (probe::status(), self.permission());
+        let confined = matches!(level, Permission::ReadOnly | Permission::Auto) && self.confines(level);
+        status.layers.namespaces || confined && status.files
     }
 
     pub fn support(&self, permission: Permission) -> SandboxSupport {

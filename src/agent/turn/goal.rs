@@ -91,12 +91,15 @@ pub struct GoalTurn {
     cost_usd: Option<f64>,
     /// Begun for the goal alone, so it has to change something.
     for_goal: bool,
+    /// After an interruption, without a turn before the check: nothing could change.
+    only_checks: bool,
     pub round: Option<GoalRound>,
 }
 
 impl GoalTurn {
     pub async fn begin(agent: &Agent, opening: &TurnOpening) -> Self {
         let Some(state) = agent.conversation.goal() else { return Self::default() };
+        let only_checks = matches!(opening, TurnOpening::Check);
         let for_goal = match opening {
             TurnOpening::Message(text) => state.rounds.is_empty() && *text == state.goal.text,
             TurnOpening::Round { .. } => true,
@@ -105,7 +108,7 @@ impl GoalTurn {
         let lines = journal::ask(&agent.dispatcher.cx, |journal| journal.lines().len()).await;
         let usage = &agent.conversation.usage;
         let cost_usd = if usage.total == Usage::default() { Some(0.0) } else { usage.cost_usd() };
-        Self { lines, cost_usd, for_goal, round: None }
+        Self { lines, cost_usd, for_goal, only_checks, round: None }
     }
 
     /// Runs the check and keeps what the next round begins with. An error ends the work on the goal.
@@ -129,10 +132,11 @@ impl GoalTurn {
             how: one_line(&ran.how, SHOWN_CHARS),
             changed,
             cost_usd: cost.map(|(after, before)| after - before),
-            output: ran.hash(),
+            output: if self.only_checks { String::new() } else { ran.hash() },
         };
         let check = one_line(&state.goal.check, SHOWN_CHARS);
-        let same = state.rounds.iter().rev().take_while(|before| before.output == round.output).count() + 1;
+        let turns = state.rounds.iter().rev().filter(|before| !before.output.is_empty());
+        let same = turns.take_while(|before| before.output == round.output).count() + 1;
         let problem = match ran.exit_code {
             Some(0) => {
                 round.outcome = GoalOutcome::Passed;
@@ -144,7 +148,9 @@ impl GoalTurn {
                 let why = if code.is_some() { one_line(&ran.output, SHOWN_CHARS) } else { round.how.clone() };
                 Some((goal::not_checked(&check, &why, ran.denied), cause))
             }
-            _ if same >= SAME => Some((goal::says_the_same(&check, same), FailureCause::NoProgress)),
+            _ if same >= SAME && !self.only_checks => {
+                Some((goal::says_the_same(&check, same), FailureCause::NoProgress))
+            }
             _ if self.for_goal && round.changed.is_empty() => {
                 Some((goal::unchanged(&check), FailureCause::NoProgress))
             }

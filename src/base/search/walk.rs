@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ignore::{WalkBuilder, WalkState};
 
-use crate::file;
+use crate::{file, repository};
 
 /// Further entries aren't visited; the caller reports an incomplete result.
 pub const MAX_ENTRIES: usize = 500_000;
@@ -60,7 +60,8 @@ impl Walk {
             .git_exclude(!all && !unsafe_rules.git_exclude)
             .git_global(false)
             .parents(!all)
-            .require_git(false)
+            // Rules above a repository aren't its own: a worktree of a task lies in a folder that ignores it.
+            .require_git(repository::root(&self.root).is_some())
             .follow_links(false)
             .max_depth(self.max_depth)
             .filter_entry(move |entry| {
@@ -196,10 +197,16 @@ mod tests {
             std::fs::write(root.join(name), "").unwrap();
         }
         std::os::unix::fs::symlink("..", root.join("a/up")).unwrap();
-        let names: Vec<String> = Walk::new(root)
-            .sorted()
-            .map(|entry| entry.path().strip_prefix(root).unwrap().display().to_string())
-            .collect();
-        assert_eq!(names, ["a", "a/c.rs", "a/up", "b.rs"]);
+        // A worktree in a folder that its repository ignores.
+        std::fs::create_dir_all(root.join("each/task")).unwrap();
+        std::fs::write(root.join("each/.gitignore"), "*\n").unwrap();
+        std::fs::write(root.join("each/task/.git"), "gitdir: ../../.git/worktrees/task\n").unwrap();
+        std::fs::write(root.join("each/task/d.rs"), "").unwrap();
+        let names = |root: &Path| -> Vec<String> {
+            let entries = Walk::new(root).sorted();
+            entries.map(|entry| entry.path().strip_prefix(root).unwrap().display().to_string()).collect()
+        };
+        assert_eq!(names(root), ["a", "a/c.rs", "a/up", "b.rs", "each"]);
+        assert_eq!(names(&root.join("each/task")), ["d.rs"]);
     }
 }

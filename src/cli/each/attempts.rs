@@ -12,12 +12,21 @@ use super::tasks::{BatchTask, Results};
 use crate::cli::args::ModelArgs;
 use crate::cli::commands::work::build::until_second_interrupt;
 use crate::cli::report::{self, Failure};
-use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
+use crate::cli::runs::record::{self, HeldRun, Run, RunKind, RunRecord};
 use agent::build::git;
+use base::clock;
 use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
 use base::text::plural;
 use serde_json::json;
+
+/// The same command continues after these.
+const STOPPED: [ExitCode; 4] =
+    [ExitCode::Interrupted, ExitCode::Provider, ExitCode::CostLimit, ExitCode::Deadline];
+
+fn was_stopped(code: u64) -> bool {
+    STOPPED.iter().any(|stopped| *stopped as u64 == code)
+}
 
 /// The shortest time that `--max-minutes` takes.
 const LEAST_MINUTES: f64 = 0.5;
@@ -55,11 +64,14 @@ pub async fn run(
     run_id: &str,
 ) -> Result<u8, Failure> {
     Isolation::needs_git(root, "-n needs a git repository, for a worktree per attempt")?;
-    let folder = root.join(FOLDER).join(run_id);
+    let state = Paths::from_env().project(root);
+    let asked = format!("{task} (until `{}`)", limits.until.as_deref().unwrap_or_default());
+    let record = RunRecord::new(run_id, RunKind::Attempts, &asked, root);
+    let folder = begun(&state, &record).unwrap_or_else(|| root.join(FOLDER).join(run_id));
     task_dir::make(root, &folder)?;
     let results = folder.join("results.jsonl");
-    let batch = BatchRun::new(root.to_owned(), run_id, Results::open(&results)?, json);
-    let record = RunRecord::new(run_id, RunKind::Attempts, task, root);
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let batch = BatchRun::new(root.to_owned(), &name, Results::open(&results)?, json);
     let record = RunRecord { tree: Some(folder), results: Some(results), ..record };
     let cancel = batch.cancel.clone();
     let all = Attempts { batch, tried: Vec::new(), number, json };
@@ -67,7 +79,20 @@ pub async fn run(
         let done = until_second_interrupt(all.work(model, limits, task), &cancel).await;
         done.unwrap_or(Ok(ExitCode::Interrupted as u8))
     };
-    HeldRun::during(&Paths::from_env().project(root), &record, work).await
+    HeldRun::during(&state, &record, work).await
+}
+
+/// The folder of the last run of the same attempts, if that was killed or stopped: they go on where it ended.
+fn begun(state: &Path, record: &RunRecord) -> Option<PathBuf> {
+    let same = |run: &Run| {
+        let (one, other) = (&run.record, record);
+        (one.kind, &one.task, &one.folder) == (other.kind, &other.task, &other.folder)
+    };
+    let last = record::of_project(state).into_iter().find(same)?;
+    let stopped = last.end.is_none_or(|end| was_stopped(end.exit_code.into()));
+    let folder = last.record.tree.filter(|folder| stopped && !last.running && folder.exists())?;
+    eprintln!("Continuing the attempts that began {}.", clock::local(last.record.started_ms));
+    Some(folder)
 }
 
 struct Attempts {
@@ -98,13 +123,14 @@ impl Attempts {
             self.batch.flags = child::flags(&model, &TaskLimits { max_minutes, ..limits.clone() });
             let id = number.to_string();
             let task = BatchTask { id: id.clone(), prompt: task.to_owned(), dir: PathBuf::new() };
-            let has_result = self.batch.one(&task).await?;
+            let known = self.batch.results.borrow().code(&id).is_some_and(|code| !was_stopped(code));
+            let has_result = known || self.batch.one(&task).await?;
             if self.batch.outages.borrow().over.is_some() {
                 stop = Some(ExitCode::Provider);
                 break;
             }
             if !has_result {
-                eprintln!("Interrupted; `mycode work` lists what the attempts left.");
+                eprintln!("Interrupted. To continue, run the same command again.");
                 return Ok(ExitCode::Interrupted as u8);
             }
             let attempt = self.attempt(id).await?;

@@ -28,6 +28,7 @@ pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
     option("--provider", model.provider.map(|kind| kind.into_str().into()));
     option("--model", model.model.as_ref().map(Into::into));
     option("--effort", model.effort.as_ref().map(Into::into));
+    option("--api-key-env", model.api_key_env.as_ref().map(Into::into));
     option("--base-url", model.base_url.as_ref().map(Into::into));
     option("--script", model.script.as_ref().map(Into::into));
     option("--context-window", model.context_window.map(|tokens| tokens.to_string().into()));
@@ -40,6 +41,10 @@ pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
     option("--max-minutes", limits.max_minutes.map(|minutes| minutes.to_string().into()));
     for (name, values) in [("--header", &model.header), ("--allow", &model.allow), ("--deny", &model.deny)] {
         values.iter().for_each(|value| option(name, Some(value.into())));
+    }
+    for folder in &model.add_dir {
+        // The task works elsewhere.
+        option("--add-dir", Some(std::path::absolute(folder).unwrap_or_else(|_| folder.clone()).into()));
     }
     if limits.keep {
         flags.push("--keep".into());

@@ -33,7 +33,7 @@ pub fn how_to_continue(run: &Run) -> String {
             "the same command with a higher --max-cost continues it".to_owned()
         }
         RunKind::Batch => "the same command continues it; with --again, failed tasks, too".to_owned(),
-        RunKind::Attempts => "the same command tries again".to_owned(),
+        RunKind::Attempts => "the same command continues it".to_owned(),
     }
 }
 

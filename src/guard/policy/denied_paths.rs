@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::command::AssessedCall;
+use super::git_contents;
 use super::programs::assessment::{Effect, Risk};
-use super::tool_rule::{ToolRule, WILDCARDS, is_about_path, start_of};
-use crate::sandbox::session::Masks;
+use super::tool_rule::{ToolRule, WILDCARDS, base, is_about_path};
+use crate::sandbox::spec::{Masks, RawPath};
 use base::path;
 use base::search::glob;
 use base::search::walk::Walk;
@@ -36,7 +37,7 @@ impl DeniedPaths {
     }
 
     pub fn has_files(&self) -> bool {
-        let Masks { hidden, read_only } = self.masks();
+        let Masks { hidden, read_only, .. } = self.masks();
         hidden.iter().chain(&read_only).any(|path| path.exists())
     }
 
@@ -46,8 +47,9 @@ impl DeniedPaths {
 
     /// What the sandbox keeps from commands: existing files, and the places of whole folders.
     pub fn masks(&self) -> Masks {
-        let places = |patterns: &[String]| patterns.iter().flat_map(|one| self.places(one)).collect();
-        Masks { hidden: places(&self.reads), read_only: places(&self.writes) }
+        let places =
+            |patterns: &[String]| patterns.iter().flat_map(|one| self.places(one)).map(RawPath).collect();
+        Masks { hidden: places(&self.reads), read_only: places(&self.writes), user_namespace: false }
     }
 
     fn places(&self, pattern: &str) -> Vec<PathBuf> {
@@ -60,13 +62,6 @@ impl DeniedPaths {
         let all = walk.sorted().map(|entry| entry.path().to_owned());
         all.filter(|path| is_about_path(pattern, path, &self.workspace)).collect()
     }
-}
-
-/// The folder or file before the first wildcard.
-fn base(pattern: &str, workspace: &Path) -> PathBuf {
-    let (start, rest) = start_of(pattern, workspace);
-    let literal = rest.split('/').take_while(|part| !part.contains(WILDCARDS));
-    literal.filter(|part| !part.is_empty()).fold(start, |path, part| path.join(part))
 }
 
 /// Whether a command's call reads or writes a file of the pattern, as far as its words tell.
@@ -110,7 +105,8 @@ pub fn touches(pattern: &str, reads: bool, call: &AssessedCall, workspace: &Path
             hits(&arg.text, may_be_more, false)
                 || inner.is_some_and(|path| !path.is_empty() && hits(path, false, false))
         });
-        return of_words && !NAMES_ONLY.contains(&name);
+        return of_words && !NAMES_ONLY.contains(&name)
+            || git_contents::shows(pattern, &call.call, workspace);
     }
     if call.assessment.risk == Risk::Reads {
         return false;

@@ -177,7 +177,17 @@ fn first<'r>(rules: &'r [ToolRule], accesses: &[AssessedAccess], scope: &PathSco
 pub fn forbidden(rules: &[ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
     let rule = first(rules, accesses, scope)?;
     let who = if rule.place.is_some() { "a rule forbids it" } else { "the user denied it for this run" };
-    Some(format!("{who} ({})", shown("deny", rule)))
+    let of_git = |one: &AssessedAccess| {
+        let calls = one.command.iter().flat_map(|command| command.calls.iter().flatten());
+        calls.into_iter().any(|call| call.call.name() == "git")
+    };
+    let exclude = match &rule.pattern {
+        Some(pattern) if rule.names("Read") && accesses.iter().any(of_git) => {
+            format!("; git leaves it out with -- . ':(exclude){pattern}'")
+        }
+        _ => String::new(),
+    };
+    Some(format!("{who} ({}){exclude}", shown("deny", rule)))
 }
 
 pub fn must_ask(rules: &[ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {

@@ -93,7 +93,7 @@ fn with_or_without_more(pattern: &str, text: &str) -> bool {
 }
 
 /// Where a pattern starts, and the rest of it: `//` is the root, `~/` home, others are in the workspace.
-pub fn start_of<'p>(pattern: &'p str, workspace: &Path) -> (PathBuf, &'p str) {
+fn start_of<'p>(pattern: &'p str, workspace: &Path) -> (PathBuf, &'p str) {
     match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
         (Some(rest), _) => (PathBuf::from("/"), rest),
         (_, Some(rest)) => (std::env::home_dir().unwrap_or_default(), rest),
@@ -102,6 +102,13 @@ pub fn start_of<'p>(pattern: &'p str, workspace: &Path) -> (PathBuf, &'p str) {
             (workspace.to_owned(), rest.unwrap_or(pattern))
         }
     }
+}
+
+/// The folder or file before the first wildcard.
+pub fn base(pattern: &str, workspace: &Path) -> PathBuf {
+    let (start, rest) = start_of(pattern, workspace);
+    let literal = rest.split('/').take_while(|part| !part.contains(WILDCARDS));
+    literal.filter(|part| !part.is_empty()).fold(start, |path, part| path.join(part))
 }
 
 /// Without a `/`, the pattern is a name at any depth.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use super::spec::LaunchMode;
+use super::spec::{LaunchMode, Masks};
 use base::process::run::LaunchWrapper;
 
 pub const HELPER_NAME: &str = "__confine";
@@ -59,12 +59,17 @@ pub fn wrapper(mode: &LaunchMode, side_fd: Option<i32>) -> io::Result<LaunchWrap
 
 /// For an unconfined command whose leftover processes end with it; `None` if there is no helper.
 pub fn end_with_command() -> Option<LaunchWrapper> {
-    cfg!(target_os = "linux").then(|| wrapper(&LaunchMode::EndWithCommand, None).ok()).flatten()
+    unconfined(true, None)
 }
 
 /// The same, but leftover processes end with the agent.
 pub fn end_with_agent(side_fd: i32) -> Option<LaunchWrapper> {
-    cfg!(target_os = "linux").then(|| wrapper(&LaunchMode::EndWithAgent, Some(side_fd)).ok()).flatten()
+    unconfined(false, Some(side_fd))
+}
+
+fn unconfined(alone: bool, side_fd: Option<i32>) -> Option<LaunchWrapper> {
+    let mode = LaunchMode::Unconfined { alone, masks: Masks::default() };
+    cfg!(target_os = "linux").then(|| wrapper(&mode, side_fd).ok()).flatten()
 }
 
 pub fn spec_file(mode: &LaunchMode) -> io::Result<OwnedFd> {

@@ -13,7 +13,7 @@ use super::macos::seatbelt;
 use super::plan::{self, SandboxPaths};
 use super::private_folder::{self, PrivateFolder};
 use super::probe;
-use super::spec::{Confinement, LaunchMode, RawPath, SandboxLevel, SandboxSpec};
+use super::spec::{Confinement, LaunchMode, Masks, RawPath, SandboxLevel, SandboxSpec};
 use base::process::run::LaunchWrapper;
 use parking_lot::Mutex;
 
@@ -24,14 +24,6 @@ pub struct Sandbox {
     private: Mutex<Option<PrivateFolder>>,
     masks: Mutex<Masks>,
     network: Mutex<Option<SharedNetwork>>,
-}
-
-/// What the user's rules keep from commands.
-#[derive(Clone, Debug, Default)]
-pub struct Masks {
-    /// Seen empty.
-    pub hidden: Vec<PathBuf>,
-    pub read_only: Vec<PathBuf>,
 }
 
 impl Sandbox {
@@ -58,6 +50,9 @@ impl Sandbox {
         cwd: &Path,
         side_fd: Option<i32>,
     ) -> io::Result<Option<LaunchWrapper>> {
+        if confinement == Confinement::Masked {
+            return self.masked(side_fd);
+        }
         let Some(mut spec) = self.spec(confinement, cwd)? else { return Ok(None) };
         let mut ready = None;
         if spec.layers.namespaces && !spec.network {
@@ -76,6 +71,16 @@ impl Sandbox {
         Ok(Some(wrapper))
     }
 
+    /// `None` if nothing is kept from commands, or this machine can't do it.
+    fn masked(&self, side_fd: Option<i32>) -> io::Result<Option<LaunchWrapper>> {
+        let (mut masks, layers) = (self.masks.lock().clone(), probe::status().layers);
+        if masks.is_empty() || !layers.namespaces {
+            return Ok(None);
+        }
+        masks.user_namespace = layers.user_namespace;
+        launch::wrapper(&LaunchMode::Unconfined { alone: side_fd.is_none(), masks }, side_fd).map(Some)
+    }
+
     /// `None` for an unconfined command.
     pub fn spec(&self, confinement: Confinement, cwd: &Path) -> io::Result<Option<SandboxSpec>> {
         let Confinement::Confined { level, network, opened } = confinement else { return Ok(None) };
@@ -91,12 +96,13 @@ impl Sandbox {
             spec.opened = opened.into_iter().map(RawPath).collect();
             wrapper::install(&mut spec);
         }
-        let masks = self.masks.lock().clone();
-        let existing = masks.hidden.into_iter().filter(|path| path.exists());
-        let (folders, files): (Vec<_>, Vec<_>) = existing.partition(|path| path.is_dir());
-        spec.hidden_folders.extend(folders.into_iter().map(RawPath));
-        spec.hidden_files.extend(files.into_iter().map(RawPath));
-        spec.protected.extend(masks.read_only.into_iter().map(RawPath));
+        spec.masks = self.masks.lock().clone();
+        spec.masks.hidden.retain(|path| path.exists());
+        let (folders, files): (Vec<_>, Vec<_>) =
+            spec.masks.hidden.iter().cloned().partition(|path| path.is_dir());
+        spec.hidden_folders.extend(folders);
+        spec.hidden_files.extend(files);
+        spec.protected.extend_from_slice(&spec.masks.read_only);
         Ok(Some(spec))
     }
 

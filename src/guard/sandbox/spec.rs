@@ -11,6 +11,8 @@ pub enum Confinement {
     /// As in the user's own terminal.
     #[default]
     Free,
+    /// The same, without the files that the user's rules keep from commands.
+    Masked,
     Confined {
         level: SandboxLevel,
         network: bool,
@@ -63,6 +65,8 @@ pub struct SandboxSpec {
     pub caches: Vec<RawPath>,
     /// In writable folders: must not change, whether they exist or not.
     pub protected: Vec<RawPath>,
+    /// Those of the workspace, in the lists above, too: without mounts the calls that reach them are refused.
+    pub masks: Masks,
     /// Protected paths that this command may change; no folders.
     pub opened: Vec<RawPath>,
     /// `.git` of repositories, worktrees and submodules below the workspace.
@@ -84,10 +88,27 @@ pub struct SandboxSpec {
 #[serde(rename_all = "snake_case")]
 pub enum LaunchMode {
     Confined(Box<SandboxSpec>),
-    /// Unconfined. What it leaves running ends with it.
-    EndWithCommand,
-    /// Unconfined. What it leaves running ends with the agent.
-    EndWithAgent,
+    Unconfined {
+        /// What it leaves running ends with it, otherwise with the agent.
+        alone: bool,
+        masks: Masks,
+    },
+}
+
+/// What the user's rules keep from commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Masks {
+    /// Can't be read.
+    pub hidden: Vec<RawPath>,
+    pub read_only: Vec<RawPath>,
+    /// For unconfined commands: root needs none.
+    pub user_namespace: bool,
+}
+
+impl Masks {
+    pub fn is_empty(&self) -> bool {
+        self.hidden.is_empty() && self.read_only.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

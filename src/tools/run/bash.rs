@@ -106,7 +106,8 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
              file or variable that holds it"
         )));
     }
-    if cx.confinement == Confinement::Free && cx.calls.iter().any(ends_us) {
+    let is_confined = matches!(cx.confinement, Confinement::Confined { .. });
+    if !is_confined && cx.calls.iter().any(ends_us) {
         return Err(ToolError::invalid(
             "pkill -f with this pattern would also end this agent, whose command line holds the task. Nothing was run. \
              Anchor the pattern at the program, as in '^python3 server', or use the process id",
@@ -156,7 +157,8 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let check = find::of_command(&args.command, &cx.calls);
     let begun = Command { job: Some(id), check, ..Command::default() };
     let lost = if args.keep { "; it ends with this run: --keep was not given" } else { "" };
-    let has_own_numbers = cx.confinement != Confinement::Free && probe::status().layers.namespaces;
+    let is_confined = matches!(cx.confinement, Confinement::Confined { .. });
+    let has_own_numbers = is_confined && probe::status().layers.namespaces;
     let numbers =
         if has_own_numbers { "; its pid files hold no pid that `kill` finds: stop it with Job" } else { "" };
     Ok(read.envelope(format!("background job {id}: {}{lost}{numbers}", read.status()), begun))

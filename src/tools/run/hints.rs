@@ -25,7 +25,7 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
         let why = "`pkill -f` also ended the shell that ran it; anchor the pattern at the program, as in '^python3 server'";
         return Some(why.to_owned());
     }
-    if !matches!(cx.confinement, Confinement::Free)
+    if matches!(cx.confinement, Confinement::Confined { .. })
         && READ_ONLY.is_match(output)
         && cx.shell.is_first("read-only")
     {

@@ -38,8 +38,13 @@ fn what_may_not_be_changed_stays() {
         ("Edit(migrations)", "cp src/a.py migrations/1.sql", &["auto", "full"]),
         ("Write(migrations/)", "tee migrations/1.sql < src/a.py", &["auto", "full"]),
         ("Edit(*.sql)", "truncate -s 0 migrations/1.sql", &["auto", "full"]),
-        // What the words don't tell, the sandbox holds.
-        ("Edit(migrations/**)", "python3 -c \"open('mig'+'rations/1.sql','w').write('x')\"", &["auto"]),
+        // What the words don't tell, a mount holds.
+        (
+            "Edit(migrations/**)",
+            "python3 -c \"open('mig'+'rations/1.sql','w').write('x')\"",
+            &["auto", "full"],
+        ),
+        ("Edit(migrations/**)", "d=migr; mv ${d}ations old; echo x > ${d}ations/1.sql", &["full"]),
         ("Edit(*.sql)", "python3 -c \"open('mig'+'rations/1.sql','w').write('x')\"", &["auto"]),
     ] {
         for level in levels {
@@ -63,7 +68,13 @@ fn what_may_not_be_read_is_not_shown() {
         ("Read(conf/**)", "git show HEAD:conf/app.ini", &["auto", "full"]),
         ("Read(*.ini)", "cat conf/*", &["auto", "full"]),
         ("Read(conf/**)", "grep -r colors .", &["auto"]),
-        ("Read(conf/**)", "python3 -c \"print(open('con'+'f/app.ini').read())\"", &["auto"]),
+        ("Read(conf/**)", "python3 -c \"print(open('con'+'f/app.ini').read())\"", &["auto", "full"]),
+        ("Read(conf/**)", "umount conf; d=con; cat ${d}f/app.ini", &["full"]),
+        // Git has it, too.
+        ("Read(conf/**)", "git log -p", &["auto", "full"]),
+        ("Read(*.ini)", "git archive HEAD | tar xOf -", &["auto", "full"]),
+        ("Read(conf)", "git cat-file --batch-all-objects --batch", &["auto", "full"]),
+        ("Read(conf/app.ini)", "git diff $(git hash-object -t tree /dev/null) HEAD -- src conf", &["auto"]),
     ] {
         for level in levels {
             let seen = run(&place(), level, deny, command);
@@ -116,8 +127,8 @@ fn a_rule_about_no_tool_is_an_error() {
 const DENY: [&str; 6] =
     ["--deny", "Edit(migrations/**)", "--deny", "Read(conf/**)", "--deny", "Bash(git push *)"];
 
-/// Calls that the rules forbid, one way or another; `hidden`: also those that only the sandbox stops.
-fn forbidden(hidden: bool) -> Vec<Reply> {
+/// Calls that the rules forbid, one way or another.
+fn forbidden() -> Vec<Reply> {
     let calls = [
         ("Write", json!({"path": "migrations/1.sql", "content": "x"})),
         ("Edit", json!({"path": "migrations/1.sql", "old_string": "create", "new_string": "x"})),
@@ -129,8 +140,7 @@ fn forbidden(hidden: bool) -> Vec<Reply> {
         ("Bash", json!({"command": "python3 -c \"print(open('con'+'f/app.ini').read())\""})),
         ("Bash", json!({"command": "git -C . push"})),
     ];
-    let calls = calls.into_iter().filter(|(_, args)| hidden || !args.to_string().contains("python3"));
-    calls.map(|(tool, args)| answer().call(tool, args).into()).collect()
+    calls.into_iter().map(|(tool, args)| answer().call(tool, args).into()).collect()
 }
 
 /// Nothing forbidden happened, and all was tried.
@@ -148,7 +158,7 @@ fn held(place: &Workplace, server: &FakeServer, requests: usize) {
 fn a_build_is_held_as_exec_is() {
     let place = place();
     let plan = "Simple.\n\n- [ ] 1. change the table (files: migrations/1.sql) (after: none)";
-    let mut replies = forbidden(true);
+    let mut replies = forbidden();
     let tries = replies.len();
     replies.splice(..0, [answer().text(builds::SPEC).into(), answer().text(plan).into()]);
     replies.push(answer().text("Could not.").into());
@@ -162,7 +172,7 @@ fn a_build_is_held_as_exec_is() {
 fn maintenance_is_held_as_exec_is() {
     for phase in ["explore", "do"] {
         let place = place();
-        let mut replies = forbidden(true);
+        let mut replies = forbidden();
         replies.push(answer().text("Could not.").into());
         let (tries, server) = (replies.len(), FakeServer::start(replies));
         let url = server.base_url();
@@ -174,12 +184,12 @@ fn maintenance_is_held_as_exec_is() {
     }
 }
 
-/// Not even an editor's yes allows what a rule names. (What it doesn't name and the editor allowed runs without a sandbox.)
+/// Not even an editor's yes allows what a rule names, or what hides it.
 #[test]
 fn an_editors_session_is_held_as_exec_is() {
     for level in ["ask", "auto"] {
         let place = place();
-        let mut replies = forbidden(level == "auto");
+        let mut replies = forbidden();
         replies.push(answer().text("Could not.").into());
         let (tries, server) = (replies.len(), FakeServer::start(replies));
         let url = server.base_url();
@@ -196,11 +206,13 @@ fn an_editors_session_is_held_as_exec_is() {
 /// Hidden from a command, they must not look removed to git.
 #[test]
 fn a_commit_takes_along_no_removal_of_hidden_files() {
-    let place = place();
     let line = "echo y > src/b.py; git add -A; git -c user.name=a -c user.email=a@b.c commit -qm all";
-    let seen = run(&place, "auto", "Read(conf/**)", line);
-    assert_eq!(place.git(&["ls-files", "conf"]).trim(), "conf/app.ini", "{seen}");
-    assert_eq!(place.git(&["show", "HEAD:conf/app.ini"]), KEY, "{seen}");
+    for (level, deny) in [("auto", "Read(conf/**)"), ("full", "Read(conf/**)"), ("full", "Read(*.ini)")] {
+        let place = place();
+        let seen = run(&place, level, deny, line);
+        assert_eq!(place.git(&["ls-files", "conf"]).trim(), "conf/app.ini", "{seen}");
+        assert_eq!(place.git(&["show", "HEAD:conf/app.ini"]), KEY, "{seen}");
+    }
 }
 
 #[test]

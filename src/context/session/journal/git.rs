@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base::file::{self, FileError};
+use base::git_index::{self, Tracked};
 use base::process::timeout;
 use base::repository;
 
@@ -21,15 +21,6 @@ const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
 /// Limit for git's text files, which users write.
 const TEXT_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
-
-#[derive(Clone, Copy, Debug)]
-struct Tracked {
-    ctime: (u32, u32),
-    mtime: (u32, u32),
-    inode: u32,
-    size: u32,
-    oid: [u8; 20],
-}
 
 #[derive(Debug)]
 pub struct GitIndex {
@@ -61,7 +52,7 @@ impl GitIndex {
         let inside = root.strip_prefix(top).ok()?;
         let mut files = HashMap::new();
         let mut attributes = vec![common_folder(&folder).join("info/attributes")];
-        parse(&bytes, |path, tracked| {
+        git_index::parse(&bytes, |path, tracked| {
             if path.file_name() == Some(OsStr::new(".gitattributes")) {
                 attributes.push(top.join(path));
             }
@@ -153,92 +144,4 @@ fn times(seconds: i64, nanoseconds: i64) -> (u32, u32) {
 fn common_folder(folder: &Path) -> PathBuf {
     let common = file::small_text(&folder.join("commondir"), TEXT_LIMIT_BYTES);
     common.map_or_else(|| folder.to_owned(), |text| folder.join(text.trim()))
-}
-
-/// The entries of an index file, versions 2 to 4; `None` if anything in it is not understood.
-fn parse(bytes: &[u8], mut take: impl FnMut(&Path, Tracked)) -> Option<()> {
-    let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let version = word(4)?;
-    if bytes.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
-        return None;
-    }
-    let mut at = 12;
-    let mut name: Vec<u8> = Vec::new();
-    for _ in 0..word(8)? {
-        let start = at;
-        let flags = u16::from_be_bytes(bytes.get(at + 60..at + 62)?.try_into().ok()?);
-        let extended = flags & 0x4000 != 0;
-        let more =
-            if extended { u16::from_be_bytes(bytes.get(at + 62..at + 64)?.try_into().ok()?) } else { 0 };
-        at += if extended { 64 } else { 62 };
-        if version == 4 {
-            let (cut, used) = offset(bytes.get(at..)?)?;
-            name.truncate(name.len().checked_sub(cut)?);
-            at += used;
-        } else {
-            name.clear();
-        }
-        let length = bytes.get(at..)?.iter().position(|&byte| byte == 0)?;
-        name.extend_from_slice(&bytes[at..at + length]);
-        at += length + 1;
-        if version != 4 {
-            // Entries are padded to eight bytes, with at least one NUL.
-            at = start + (at - start).div_ceil(8) * 8;
-        }
-        let mode = word(start + 24)?;
-        if mode == 0o040_000 {
-            // A sparse index contains folders.
-            return None;
-        }
-        let (staged, skipped) = (flags & 0x3000 != 0, more & 0x4000 != 0);
-        if staged || skipped || mode >> 12 != 0o10 {
-            continue;
-        }
-        let tracked = Tracked {
-            ctime: (word(start)?, word(start + 4)?),
-            mtime: (word(start + 8)?, word(start + 12)?),
-            inode: word(start + 20)?,
-            size: word(start + 36)?,
-            oid: bytes.get(start + 40..start + 60)?.try_into().ok()?,
-        };
-        take(Path::new(OsStr::from_bytes(&name)), tracked);
-    }
-    // A split index has only a part; SHA-256 names would have been misread up to here.
-    let mut rest = bytes.get(at..)?;
-    while rest.len() > 20 {
-        let kind = rest.get(..4)?;
-        if kind == b"link" || !kind.iter().all(u8::is_ascii_alphabetic) {
-            return None;
-        }
-        let size = u32::from_be_bytes(rest.get(4..8)?.try_into().ok()?) as usize;
-        rest = rest.get(8 + size..)?;
-    }
-    (rest.len() == 20).then_some(())
-}
-
-/// Git's variable-width number: seven bits a byte, each continuation adding one.
-fn offset(bytes: &[u8]) -> Option<(usize, usize)> {
-    let mut value = usize::from(bytes.first()? & 0x7f);
-    let mut used = 1;
-    while bytes.get(used - 1)? & 0x80 != 0 {
-        value = value.checked_add(1)?.checked_mul(128)? + usize::from(bytes.get(used)? & 0x7f);
-        used += 1;
-    }
-    Some((value, used))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn any_index_bytes(version in 2_u8..5, body in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let bytes = [b"DIRC\0\0\0", &[version][..], &[0, 0, 0, 2], &body].concat();
-            let _ = parse(&bytes, |_, _| {});
-        }
-    }
 }

@@ -57,8 +57,9 @@ pub fn run(mut args: Vec<OsString>) -> ! {
     };
     match &mode {
         LaunchMode::Confined(spec) => confined(spec, &command, side),
-        LaunchMode::EndWithCommand => supervisor::run(&command, side, lifeline(false), true),
-        LaunchMode::EndWithAgent => supervisor::run(&command, side, lifeline(false), false),
+        LaunchMode::Unconfined { alone, masks } => {
+            supervisor::run((&command, masks), side, lifeline(false), *alone)
+        }
     }
 }
 
@@ -267,11 +268,7 @@ fn drop_rights(spec: &SandboxSpec) -> io::Result<()> {
     } else {
         CapabilitySet::empty()
     };
-    for capability in CapabilitySet::all().iter().filter(|capability| !kept.contains(*capability)) {
-        // A capability that this kernel doesn't know can't be held either.
-        let _ = rustix::thread::remove_capability_from_bounding_set(capability);
-    }
-    rustix::thread::clear_ambient_capability_set()?;
+    system::give_up(CapabilitySet::all() - kept)?;
     let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: kept };
     rustix::thread::set_capabilities(None, sets)?;
     for capability in kept.iter() {
@@ -312,7 +309,7 @@ fn become_command(
 /// Keeps a namespace until the agent is gone.
 fn keep_network(user_namespace: bool) -> ! {
     let _ = rustix::process::setsid();
-    let made = system::unshare_network(user_namespace).and_then(|()| system::loopback_up());
+    let made = system::unshare(libc::CLONE_NEWNET, user_namespace).and_then(|()| system::loopback_up());
     if made.is_err() {
         system::leave(1);
     }

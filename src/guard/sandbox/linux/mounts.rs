@@ -18,10 +18,11 @@ use rustix::mount::{
     fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount,
     open_tree,
 };
+use rustix::thread::CapabilitySet;
 
 use super::guard::protected_files::ProtectedFiles;
 use super::system::{self, NODEV, NOSUID, RDONLY};
-use crate::sandbox::spec::SandboxSpec;
+use crate::sandbox::spec::{Masks, RawPath, SandboxSpec};
 use base::file;
 
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
@@ -127,6 +128,26 @@ pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
     mount_proc(spec).map_err(at("/proc"))
 }
 
+/// Only for this process and what it starts: what rules deny. Gives up the rights that could undo it.
+pub fn mask(masks: &Masks) -> Result<(), String> {
+    system::unshare(libc::CLONE_NEWNS, masks.user_namespace).map_err(at("namespaces"))?;
+    // What is mounted elsewhere later still comes in.
+    let follows = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    mount_change("/", follows).map_err(|error| at("mounts")(error.into()))?;
+    let empty = Empty::new().map_err(at("an empty file"))?;
+    for RawPath(path) in &masks.read_only {
+        let target = to_hide(path).map_err(at(path.display()))?;
+        target.map_or(Ok(()), |target| bind(&target, &target, true)).map_err(at(path.display()))?;
+    }
+    for RawPath(path) in &masks.hidden {
+        let closed = if path.is_dir() { &empty.closed_folder } else { &empty.closed_file };
+        let target = to_hide(path).map_err(at(path.display()))?;
+        target.map_or(Ok(()), |target| bind(closed, &target, true)).map_err(at(path.display()))?;
+    }
+    let undoing = CapabilitySet::SYS_ADMIN | CapabilitySet::SYS_PTRACE;
+    system::give_up(undoing).map_err(at("capabilities"))
+}
+
 fn restrict_all(spec: &SandboxSpec) -> io::Result<()> {
     let everything_writable = spec.writable.iter().any(|path| path.0 == Path::new("/"));
     let rights = if everything_writable { NOSUID } else { RDONLY | NOSUID };
@@ -220,7 +241,7 @@ struct Empty {
     /// For what is in the workspace: git would take emptied files for changed or removed ones.
     closed_file: OwnedFd,
     closed_folder: OwnedFd,
-    _mount: OwnedFd,
+    mount: OwnedFd,
 }
 
 impl Empty {
@@ -234,13 +255,18 @@ impl Empty {
             rustix::fs::mkdirat(&mount, name, Mode::from_raw_mode(mode))?;
             rustix::fs::openat(&mount, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         };
-        Ok(Self {
+        let empty = Self {
             file: file("empty", 0o444)?,
             folder: folder("folder", 0o755)?,
             closed_file: file("closed", 0)?,
             closed_folder: folder("closed-folder", 0)?,
-            _mount: mount,
-        })
+            mount,
+        };
+        // Root may read every file whose owner exists, whatever its mode. Older kernels don't offer this.
+        if rustix::process::geteuid().is_root() {
+            let _ = system::without_owners(empty.mount.as_fd());
+        }
+        Ok(empty)
     }
 }
 

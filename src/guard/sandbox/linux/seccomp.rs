@@ -49,8 +49,8 @@ fn has_flag(number: u8, flag: u64) -> Value {
 }
 
 /// A filter that reports to its listener the calls that create names, and those that change what nothing
-/// else keeps if there are no namespaces (`alone`).
-pub fn reporting(alone: bool) -> Result<BpfProgram, String> {
+/// else keeps if there are no namespaces (`alone`); with `opens`, every opening of a file.
+pub fn reporting(alone: bool, opens: bool) -> Result<BpfProgram, String> {
     let differs = |number, value| argument(number, json!("ne"), value);
     let mut reported = all("creating");
     if alone {
@@ -64,9 +64,8 @@ pub fn reporting(alone: bool) -> Result<BpfProgram, String> {
         }
     }
     let create = u64::from(libc::O_CREAT.unsigned_abs());
-    reported.push(when("openat", [has_flag(2, create)]));
-    if ARCH == "x86_64" {
-        reported.push(when("open", [has_flag(1, create)]));
+    for (call, flags) in [("openat", 2), ("open", 1)].into_iter().take(if ARCH == "x86_64" { 2 } else { 1 }) {
+        reported.push(if opens { json!({"syscall": call}) } else { when(call, [has_flag(flags, create)]) });
     }
     let mut program = compile(json!({"trace": 0}), &reported)?;
     // The library doesn't know this action.

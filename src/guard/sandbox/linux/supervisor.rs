@@ -12,13 +12,18 @@ use std::os::fd::{OwnedFd, RawFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
+use super::mounts;
 use super::system::{self, NOT_STARTED};
+use crate::sandbox::spec::Masks;
 use base::process::reap;
 
 const STDERR: RawFd = 2;
 
+/// A command, and what it may not see or change.
+type Started<'a> = (&'a [OsString], &'a Masks);
+
 /// Starts the keeper and ends as the command does. The keeper may keep running, or with `alone` ends what is left.
-pub fn run(command: &[OsString], side: Option<RawFd>, lifeline: Option<OwnedFd>, alone: bool) -> ! {
+pub fn run(command: Started, side: Option<RawFd>, lifeline: Option<OwnedFd>, alone: bool) -> ! {
     let refuse = |what: &str, error: io::Error| -> ! {
         let _ = writeln!(io::stderr(), "mycode: the command did not run: {what}: {error}");
         system::leave(NOT_STARTED)
@@ -47,7 +52,7 @@ pub fn run(command: &[OsString], side: Option<RawFd>, lifeline: Option<OwnedFd>,
 }
 
 fn keep(
-    command: &[OsString],
+    command: Started,
     side: Option<RawFd>,
     lifeline: Option<OwnedFd>,
     signals: &OwnedFd,
@@ -111,7 +116,16 @@ fn collect(child: i32, running: &mut bool, report: &mut File, alone: bool) -> bo
     }
 }
 
-fn become_command(command: &[OsString], side: Option<RawFd>) -> ! {
+fn become_command((command, masks): Started, side: Option<RawFd>) -> ! {
+    if !masks.is_empty()
+        && let Err(why) = mounts::mask(masks)
+    {
+        let _ = writeln!(
+            io::stderr(),
+            "mycode: the command did not run: what rules deny can't be kept from it: {why}"
+        );
+        system::leave(NOT_STARTED)
+    }
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let _ = rustix::process::setsid();
     system::reset_signals();

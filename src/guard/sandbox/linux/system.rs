@@ -12,7 +12,8 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, WaitOptions, getrlimit, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 use seccompiler::sock_filter;
 
 use base::process::descriptor;
@@ -39,7 +40,29 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
 
 /// Removes rights from the mount of `fd`, and with `below` from all mounts below it.
 pub fn restrict(fd: BorrowedFd, set: u64, below: bool) -> io::Result<()> {
-    let attributes = MountAttributes { set, clear: 0, propagation: 0, userns_fd: 0 };
+    set_attributes(fd, MountAttributes { set, clear: 0, propagation: 0, userns_fd: 0 }, below)
+}
+
+/// Root's files on the mount of `fd` belong to nobody that this user namespace knows. The mount must be new.
+pub fn without_owners(fd: BorrowedFd) -> io::Result<()> {
+    let (wait, go) = pipe()?;
+    let child = clone_into(libc::CLONE_NEWUSER)?;
+    if child == 0 {
+        drop(go);
+        let _ = rustix::io::read(&wait, &mut [0_u8; 1]);
+        leave(0);
+    }
+    let mapped = map(child.unsigned_abs(), (1, 0), (1, 0))
+        .and_then(|()| std::fs::File::open(format!("/proc/{child}/ns/user")));
+    drop(go);
+    let _ = rustix::process::waitpid(rustix::process::Pid::from_raw(child), WaitOptions::empty());
+    let namespace = mapped?;
+    let userns_fd = u64::try_from(namespace.as_raw_fd()).map_err(io::Error::other)?;
+    let set = libc::MOUNT_ATTR_IDMAP;
+    set_attributes(fd, MountAttributes { set, clear: 0, propagation: 0, userns_fd }, false)
+}
+
+fn set_attributes(fd: BorrowedFd, attributes: MountAttributes, below: bool) -> io::Result<()> {
     let flags = libc::AT_EMPTY_PATH | if below { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a C string, and the structure has the size that is given.
     let result = unsafe {
@@ -240,25 +263,44 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?)
 }
 
-/// A fresh network namespace for this process, in a fresh user namespace if it may have no other.
-pub fn unshare_network(user_namespace: bool) -> io::Result<()> {
+/// Fresh namespaces for this process, in a fresh user namespace if it may have no other.
+pub fn unshare(kinds: i32, user_namespace: bool) -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let flags = libc::CLONE_NEWNET | if user_namespace { libc::CLONE_NEWUSER } else { 0 };
+    let flags = kinds | if user_namespace { libc::CLONE_NEWUSER } else { 0 };
     // SAFETY: only this process's namespaces change.
     checked(libc::c_long::from(unsafe { libc::unshare(flags) }))?;
-    if user_namespace { map(std::process::id(), user, group) } else { Ok(()) }
+    if user_namespace { map(std::process::id(), (user, user), (group, group)) } else { Ok(()) }
+}
+
+/// Neither this process nor what it starts has these again.
+pub fn give_up(rights: CapabilitySet) -> io::Result<()> {
+    for right in rights.iter() {
+        // One that this kernel doesn't know can't be held either.
+        let _ = rustix::thread::remove_capability_from_bounding_set(right);
+    }
+    rustix::thread::clear_ambient_capability_set()?;
+    let held = rustix::thread::capabilities(None)?;
+    let CapabilitySets { effective, permitted, inheritable } = held;
+    let left = CapabilitySets {
+        effective: effective - rights,
+        permitted: permitted - rights,
+        inheritable: inheritable - rights,
+    };
+    Ok(rustix::thread::set_capabilities(None, left)?)
 }
 
 /// Maps the user to the same id in the process's user namespace; no other user exists there.
 pub fn map_user(pid: i32) -> io::Result<()> {
-    map(pid.unsigned_abs(), rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    map(pid.unsigned_abs(), (user, user), (group, group))
 }
 
-fn map(pid: u32, user: u32, group: u32) -> io::Result<()> {
+/// Each as the id inside and the one outside.
+fn map(pid: u32, user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
     let write = |name: &str, text: String| std::fs::write(format!("/proc/{pid}/{name}"), text);
     write("setgroups", "deny".to_owned())?;
-    write("uid_map", format!("{user} {user} 1"))?;
-    write("gid_map", format!("{group} {group} 1"))
+    write("uid_map", format!("{} {} 1", user.0, user.1))?;
+    write("gid_map", format!("{} {} 1", group.0, group.1))
 }
 
 /// Installs a filter for this process and all that it starts; the calls that it reports wait for an answer

@@ -19,7 +19,7 @@ use super::handles::{self, Identity};
 use crate::sandbox::linux::seccomp;
 use crate::sandbox::linux::system::{self, WaitingCall};
 use crate::sandbox::protected_paths::is_rules_file;
-use crate::sandbox::spec::SandboxSpec;
+use crate::sandbox::spec::{RawPath, SandboxSpec};
 use base::process::reap;
 
 #[derive(Debug)]
@@ -83,12 +83,13 @@ const MAX_LINKS: usize = 8;
 pub struct Reporter {
     socket: OwnedFd,
     alone: bool,
+    opens: bool,
 }
 
 impl Reporter {
     /// From now on this process and all that it starts are watched, if the kernel allows that.
     pub fn begin(&self) {
-        if let Ok(program) = seccomp::reporting(self.alone)
+        if let Ok(program) = seccomp::reporting(self.alone, self.opens)
             && let Ok(listener) = system::listen(&program)
         {
             let _ = system::send_descriptor(&self.socket, &listener);
@@ -110,6 +111,8 @@ pub struct Witness {
     refused_rules: BTreeSet<PathBuf>,
     /// May not be moved or removed, where no mount prevents that.
     pinned: BTreeSet<PathBuf>,
+    /// May not be opened, where no mount hides them.
+    hidden: Vec<PathBuf>,
     /// Where modes, times and attributes may be changed, where no mount prevents that.
     alterable: Vec<PathBuf>,
 }
@@ -130,6 +133,8 @@ enum Change {
     /// A link to the path in this argument.
     Linked(usize),
     Removed,
+    /// It gets another name.
+    Shared,
     /// Its mode, owner, times or attributes.
     Altered {
         follows: bool,
@@ -141,7 +146,9 @@ enum Change {
 }
 
 fn changes(call: &WaitingCall<'_>) -> Vec<(Place, Change)> {
-    use Change::{AllProcesses, Altered, AlteredOpen, Created, Linked, Opened, Process, Removed, Replaced};
+    use Change::{
+        AllProcesses, Altered, AlteredOpen, Created, Linked, Opened, Process, Removed, Replaced, Shared,
+    };
     const EXCHANGE: u64 = 2;
     let at = |folder, path| Place(Some(folder), path);
     let rename = |from, to| vec![(from, Removed), (to, Replaced)];
@@ -176,7 +183,7 @@ fn changes(call: &WaitingCall<'_>) -> Vec<(Place, Change)> {
         libc::SYS_openat | libc::SYS_openat2 => vec![(at(0, 1), Opened)],
         libc::SYS_mkdirat | libc::SYS_mknodat => vec![(at(0, 1), Created)],
         libc::SYS_symlinkat => vec![(at(1, 2), Linked(0))],
-        libc::SYS_linkat => vec![(at(2, 3), Created)],
+        libc::SYS_linkat => vec![(at(0, 1), Shared), (at(2, 3), Created)],
         libc::SYS_renameat2 if call.arguments[4] & EXCHANGE != 0 => {
             [rename(at(0, 1), at(2, 3)), rename(at(2, 3), at(0, 1))].concat()
         }
@@ -189,7 +196,7 @@ fn changes(call: &WaitingCall<'_>) -> Vec<(Place, Change)> {
         #[cfg(target_arch = "x86_64")]
         libc::SYS_symlink => vec![(Place(None, 1), Linked(0))],
         #[cfg(target_arch = "x86_64")]
-        libc::SYS_link => vec![(Place(None, 1), Created)],
+        libc::SYS_link => vec![(Place(None, 0), Shared), (Place(None, 1), Created)],
         #[cfg(target_arch = "x86_64")]
         libc::SYS_rename => rename(Place(None, 0), Place(None, 1)),
         #[cfg(target_arch = "x86_64")]
@@ -212,18 +219,32 @@ impl Witness {
         let tmp = spec.private.join("tmp");
         let alterable = spec.writable.iter().map(|path| path.0.clone()).chain([tmp]);
         let rules = spec.rules_folders.iter().map(|path| path.0.clone());
+        let masked = |paths: &[RawPath]| -> Vec<PathBuf> {
+            paths.iter().filter(|_| alone).filter_map(|path| path.canonicalize().ok()).collect()
+        };
+        let (hidden, kept) = (masked(&spec.masks.hidden), masked(&spec.masks.read_only));
+        let around = hidden.iter().chain(&kept).flat_map(|path| path.ancestors());
+        let mut pinned: BTreeSet<PathBuf> = around
+            .filter(|path| path.starts_with(&spec.workspace) && *path != &*spec.workspace)
+            .map(Path::to_owned)
+            .collect();
+        let of_masks = pinned.iter().filter_map(|path| path.file_name()).map(lower);
+        let names = inside.iter().flat_map(|path| path.iter().map(lower)).chain(of_masks).collect();
+        pinned.extend([git.join("hooks"), git.join("config"), git].into_iter().filter(|_| alone));
+        let opens = !hidden.is_empty();
         let witness = Self {
             socket: Some(socket),
             listener: None,
-            names: inside.iter().flat_map(|path| path.iter().map(lower)).collect(),
+            names,
             created: Created::default(),
             is_blind: false,
             refused: if spec.is_server { protected.clone() } else { BTreeSet::new() },
             refused_rules: rules.filter(|_| spec.is_server).collect(),
-            pinned: [git.join("hooks"), git.join("config"), git].into_iter().filter(|_| alone).collect(),
+            pinned,
+            hidden,
             alterable: alterable.filter_map(|path| path.canonicalize().ok()).collect(),
         };
-        Ok((witness, Reporter { socket: theirs, alone }))
+        Ok((witness, Reporter { socket: theirs, alone, opens }))
     }
 
     pub fn waits_for(&self) -> Option<BorrowedFd<'_>> {
@@ -256,7 +277,8 @@ impl Witness {
 
     /// Notes what the call creates; returns whether it is refused.
     fn judge(&mut self, call: &WaitingCall<'_>) -> bool {
-        if call.number == libc::SYS_openat2 && !self.creates(call) {
+        let creates = self.creates(call);
+        if !creates && self.hidden.is_empty() {
             return false;
         }
         let mut refused = false;
@@ -280,7 +302,13 @@ impl Witness {
                 _ => {}
             }
             let Some(path) = self.text(call, path) else { continue };
+            let reaches = matches!(change, Change::Opened | Change::Removed | Change::Shared);
+            if reaches && self.hides(call.pid, base, &path) {
+                return true;
+            }
             refused |= match change {
+                Change::Shared => false,
+                Change::Opened if !creates => false,
                 Change::Linked(to) => {
                     let target = self.text(call, to).unwrap_or_default();
                     let target = path.parent().unwrap_or(Path::new("")).join(target);
@@ -344,11 +372,37 @@ impl Witness {
         }
     }
 
-    /// The flags of `openat2` are in memory.
+    /// Whether an opened file would be created.
     fn creates(&mut self, call: &WaitingCall<'_>) -> bool {
-        let mut flags = [0_u8; 8];
-        let read = self.read(call, 2, &mut flags).is_some();
-        read && u64::from_ne_bytes(flags) & u64::from(libc::O_CREAT.unsigned_abs()) != 0
+        let mut in_memory = [0_u8; 8];
+        let flags = match call.number {
+            libc::SYS_openat => call.arguments[2],
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => call.arguments[1],
+            libc::SYS_openat2 => {
+                let read = self.read(call, 2, &mut in_memory);
+                read.map_or(0, |_| u64::from_ne_bytes(in_memory))
+            }
+            _ => return true,
+        };
+        flags & u64::from(libc::O_CREAT.unsigned_abs()) != 0
+    }
+
+    /// Whether it is, or leads to, what rules keep from the command. What is open already was allowed.
+    fn hides(&self, pid: i32, base: Option<u64>, path: &Path) -> bool {
+        if self.hidden.is_empty() {
+            return false;
+        }
+        let place = open_as(pid, base, path, OFlags::PATH | OFlags::CLOEXEC)
+            .and_then(|(file, _)| fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())));
+        match place {
+            Ok(place) => self.hidden.iter().any(|hidden| place.starts_with(hidden)),
+            // Links of `/proc`, such as to a process's folder.
+            Err(error) => {
+                let is_open = path.iter().any(|part| part == "fd") || path.starts_with("/dev");
+                error.raw_os_error() == Some(libc::ELOOP) && !is_open
+            }
+        }
     }
 
     fn text(&mut self, call: &WaitingCall<'_>, argument: usize) -> Option<PathBuf> {

@@ -1,0 +1,68 @@
+//! Git commands that show or copy committed files without naming them: rules about a file hold for these, too.
+
+use std::path::Path;
+
+use super::tool_rule::{base, is_about_path};
+use crate::sandbox::git::arguments::GitArguments;
+use crate::shell::interpret::call::Call;
+use base::search::words::listed;
+use base::{file, git_index, path, repository};
+
+const WHOLE_FILES: &str = "cat-file checkout-index clone fast-export unpack-file worktree";
+const CHANGES: &str = "archive show diff difftool diff-tree diff-index diff-files range-diff format-patch";
+/// They show changes if an option says so.
+const COMMITS: &str = "log reflog stash whatchanged";
+const PATCH: &str = "-p -u --patch --patch-with-stat --binary --cc -c -m";
+/// Only names and figures.
+const NAMES: &str = "--stat --shortstat --numstat --summary --name-only --name-status --dirstat --raw --quiet -s \
+    --no-patch -t -e --batch-check";
+const MAX_INDEX: u64 = 64 * 1024 * 1024;
+
+/// Whether it may show a file of the pattern from the repository of `workspace`.
+pub fn shows(pattern: &str, call: &Call, workspace: &Path) -> bool {
+    if call.name() != "git" {
+        return false;
+    }
+    let words: Vec<String> = call.args().iter().map(|arg| arg.text.clone()).collect();
+    let Some(args) = GitArguments::read(&words) else { return false };
+    let has = |list: &str| args.rest.iter().any(|word| listed(list, word.split('=').next().unwrap_or(word)));
+    let words = args.words();
+    let shows = match args.sub.as_str() {
+        "worktree" => words.first() == Some(&"add"),
+        "grep" => has("--cached") || words.get(1).is_some_and(|word| !workspace.join(word).exists()),
+        "clone" => words.iter().any(|word| workspace.join(word).exists()),
+        sub if listed(WHOLE_FILES, sub) => !has(NAMES),
+        sub if listed(CHANGES, sub) => !has(NAMES) || has(PATCH),
+        sub => listed(COMMITS, sub) && has(PATCH),
+    };
+    let takes_paths = !listed(WHOLE_FILES, &args.sub);
+    shows && !(takes_paths && leaves_out(pattern, &args, workspace)) && is_committed(pattern, workspace)
+}
+
+/// By pathspecs after `--`: only others, or with `:(exclude)` and its short forms.
+fn leaves_out(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
+    let base = base(pattern, workspace);
+    let whole = |text: &str| text.trim_end_matches("**").trim_end_matches('/').to_owned();
+    let covers = |word: &str| {
+        whole(word) == whole(pattern)
+            || !word.is_empty() && base.starts_with(path::resolve(workspace, &whole(word)).canonical)
+    };
+    let excluded = |word: &str| {
+        [":(exclude)", ":!", ":^"].iter().find_map(|mark| word.strip_prefix(mark)).map(str::to_owned)
+    };
+    let specs = args.rest.iter().skip_while(|word| *word != "--").skip(1);
+    let (not, only): (Vec<&String>, Vec<&String>) = specs.partition(|word| excluded(word).is_some());
+    not.iter().filter_map(|word| excluded(word)).any(|word| covers(&word))
+        || !only.is_empty() && base != workspace && !only.iter().any(|word| covers(word))
+}
+
+/// Whether the repository tracks such a file; an index that can't be read may have one.
+fn is_committed(pattern: &str, workspace: &Path) -> bool {
+    let Some(top) = repository::root(workspace) else { return false };
+    let Some(index) = repository::git_folder(top).map(|git| git.join("index")) else { return false };
+    let Ok((index, _)) = file::read(&index, MAX_INDEX) else { return index.exists() };
+    let mut found = false;
+    let parsed =
+        git_index::parse(&index, |path, _| found |= is_about_path(pattern, &top.join(path), workspace));
+    found || parsed.is_none()
+}
