@@ -52,18 +52,7 @@ fn ends_with_colon(last: &str) -> bool {
 }
 
 fn is_announced(last: &str) -> bool {
-    static STEP: Pattern = Pattern::new(concat!(
-        r"(?i)\b(I('|’)ll|I will|I('|’)m going to|I am going to|let me|let('|’)s|next,? I('|’)?(ll| will)|now I('|’)?(ll| will| need to)?|",
-        r"I need to|I should now) (now |then |next |also |first |just |quickly |go ahead and )?",
-        r"(run|read|edit|look|check|fix|create|add|update|write|implement|search|find|start|try|apply|test|verify|examine|",
-        r"explore|inspect|open|make|continue|proceed|install|build|view|modify|use|see|do|begin|review|investigate|restore|",
-        r"move|remove|rename|replace|delete|change|correct|adjust|rewrite|refactor|finish|set|put|get|take|list|debug|rerun|",
-        r"re-run|clean|convert|extract|insert|compile|commit)\b|",
-        r"\bI will now \w+|(これから|次に|まず|では)[^。]{1,40}(します|しましょう)|(接下来|现在|下一步|首先)[，,]?\s?(我|让我|我们)?(将|要|会|来|先)?[^。]{0,30}(运行|修改|检查|添加|查看|执行|编辑|测试)|",
-        r"(이제|다음으로|먼저)[^.]{1,40}(하겠습니다|할게요)|\b(ahora|a continuación)\b[^.]{0,20}\bvoy a\b|\bvoy a (ejecutar|editar|leer|corregir)|",
-        r"\bje vais (maintenant )?(lancer|modifier|exécuter|lire|corriger)|\b(jetzt|als nächstes) (werde ich|führe ich|ändere ich|lese ich)|\bich (werde|führe|ändere|lese|prüfe|starte|lasse|behebe|passe) (jetzt|nun|als nächstes)\b|",
-        r"(сейчас|теперь|далее) я? ?(запущу|исправлю|изменю|проверю|прочитаю)"
-    ));
+    static STEP: Pattern = Pattern::new(include_str!("step.regex"));
     static NO_STEP: Pattern = Pattern::new(
         r"(?i)\?|let me know|if you|would you|feel free|happy to|once you|when you|unless|please|I('|’)ll (leave|stop|wait|be)|\bdone\b|in the future|later\b|ください",
     );

@@ -50,25 +50,14 @@ impl TurnError {
 }
 
 /// How servers say that a filter stopped the message before the model saw it, in lower case.
-const FILTER_WORDS: [&str; 7] = [
-    // Azure.
-    "content_filter",
-    "content management policy",
-    // OpenAI.
-    "content_policy_violation",
-    "invalid_prompt",
-    "flagged as potentially violating",
-    // OpenRouter, Alibaba.
-    "requires moderation",
-    "inappropriate content",
-];
+const FILTER_WORDS: &str = include_str!("filter_words.txt");
 
 /// Whether the server refused the message itself, so that every later request with it would fail too. Missing
 /// credit, a wrong address or model, or an unknown setting isn't that.
 pub fn is_filtered(error: &ProviderError) -> bool {
     let ProviderError::BadRequest { status, message } = error else { return false };
     let message = message.to_lowercase();
-    matches!(status, 400 | 403 | 422) && FILTER_WORDS.iter().any(|word| message.contains(word))
+    matches!(status, 400 | 403 | 422) && FILTER_WORDS.lines().any(|word| message.contains(word))
 }
 
 impl From<LogError> for TurnError {

@@ -15,27 +15,14 @@ pub fn is_executable(path: &Path) -> bool {
 
 /// What does the work of a program that is missing, if that is installed.
 pub fn instead_of(name: &str) -> Option<&'static str> {
-    const OTHERS: &[(&str, &str, &str)] = &[
-        ("python", "python3", "python3"),
-        ("python3", "python", "python"),
-        ("pip", "python3", "python3 -m pip"),
-        ("pip", "pip3", "pip3"),
-        ("pip3", "python3", "python3 -m pip"),
-        ("pytest", "python3", "python3 -m pytest"),
-        ("docker-compose", "docker", "docker compose"),
-        ("nodejs", "node", "node"),
-        ("fd", "fdfind", "fdfind"),
-        ("bat", "batcat", "batcat"),
-        ("yarn", "npm", "npm"),
-        ("pnpm", "npm", "npm"),
-        ("vim", "sed", "the Edit tool"),
-        ("nano", "sed", "the Edit tool"),
-        ("apply_patch", "sed", "the Edit tool"),
-        ("rg", "grep", "Grep"),
-        ("ag", "grep", "Grep"),
-        ("tree", "ls", "LS"),
-    ];
-    OTHERS.iter().find(|(missing, other, _)| *missing == name && is_installed(other)).map(|(_, _, how)| *how)
+    let rows = include_str!("instead.txt").lines().filter_map(|line| {
+        let (missing, rest) = line.split_once(' ')?;
+        let (other, how) = rest.split_once(' ')?;
+        Some((missing, other, how))
+    });
+    rows.filter(|(missing, ..)| *missing == name)
+        .find(|(_, other, _)| is_installed(other))
+        .map(|(.., how)| how)
 }
 
 /// The editor's name from `$VISUAL`, else `$EDITOR`, and the command that opens `file` in it.

@@ -203,8 +203,10 @@ mod tests {
         std::fs::write(root.join("each/task/.git"), "gitdir: ../../.git/worktrees/task\n").unwrap();
         std::fs::write(root.join("each/task/d.rs"), "").unwrap();
         let names = |root: &Path| -> Vec<String> {
-            let entries = Walk::new(root).sorted();
-            entries.map(|entry| entry.path().strip_prefix(root).unwrap().display().to_string()).collect()
+            let walk = Walk::new(root);
+            walk.sorted()
+                .map(|entry| entry.path().strip_prefix(root).unwrap().display().to_string())
+                .collect()
         };
         assert_eq!(names(root), ["a", "a/c.rs", "a/up", "b.rs", "each"]);
         assert_eq!(names(&root.join("each/task")), ["d.rs"]);

@@ -14,23 +14,8 @@ pub fn listed(list: &str, word: &str) -> bool {
 }
 
 /// Words that say nothing about a subject: English glue and the verbs of every coding task.
-static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    "about above add added adding after again all also always and another any anything are been before being \
-     below both but can cannot change changed code correct correctly could create currently did different does \
-     doesn doing don done each easy ensure etc even every example existing expected few file find first fix fixed \
-     following for found from get gets give given gives going good had has have having help here how however \
-     implement instead into isn issue its just keep know last let like look made make makes making many may might \
-     more most much must need needs never new next not nothing now off old one only other our out over own please \
-     possible problem project really refactor remove run running same see seem seems should show simple since \
-     some something still such sure take task than thank thanks that the their them then there these they thing \
-     things think this those through too tried try trying two under update use used user uses using very want \
-     wants was way well were what when where whether which while who why will with within without work working \
-     works would write wrong yes yet you your an as at be by do go he if in is it me my no of ok on or so to up \
-     us we src lib test tests rs py js ts go java md txt json toml yaml"
-        .split(' ')
-        .map(stem)
-        .collect()
-});
+static STOP_WORDS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("stop_words.txt").split_whitespace().map(stem).collect());
 
 /// A complete identifier says more than one of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -110,18 +110,7 @@ fn counts_up(before: &(String, Vec<Number>), now: &(String, Vec<Number>)) -> boo
             .all(|((old, _), (new, measured))| old == new || !measured && value(old) < value(new))
 }
 
-static FINE: Pattern = Pattern::new(concat!(
-    r"(?ix)^\s*(?: ",
-    // cargo test, go test, pytest -v, jest, mocha, unittest -v, TAP
-    r"test\ \S.*\ \.\.\.\ ok | (?:---|===)\ (?:PASS|RUN|CONT|PAUSE)\b.* | ok\ +\d+\b.* | ok\s+\S+\s+[\d.]+m?s.*",
-    r" | \S+::\S.*\ PASSED\b.* | PASSED\ \S.* | (?:✓|✔|√|PASS)\s+\S.* | \w+\ \([\w.]+\)\ \.\.\.\ ok",
-    r" | \S+\ \.\.\.\ ok | \.+\s*\[\s*\d+%\]",
-    // compilers, package managers, downloads
-    r" | (?:compiling|checking|building|downloading|downloaded|fetching|unpacking|installing|collecting|preparing|linking|generating|copying|creating|adding)\ \S.*",
-    r" | requirement\ already\ satisfied.* | using\ cached\ .* | \[\s*\d+/\d+\]\s+(?:building|compiling|linking|cc|cxx)\b.*",
-    r" | (?:get|hit|ign|selecting|setting\ up|processing)(?::\d+|\ ).*",
-    r" )$",
-));
+static FINE: Pattern = Pattern::new(include_str!("fine.regex"));
 
 const SUCCESSES_FROM: usize = 5;
 

@@ -1,5 +1,7 @@
 //! The languages that a text may be written in, by its script or by its function words.
 
+use TaskLanguage::{French, German, Portuguese, Spanish};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskLanguage {
     Chinese,
@@ -16,20 +18,11 @@ const ENGLISH: &str = "the is are to of and with not when it that be should this
 
 /// Words that seldom stand in English text or code.
 const FUNCTION_WORDS: [(TaskLanguage, &str); 4] = [
+    (Spanish, "el la los las una del que en para por con se al cuando como más pero hay lo esta y"),
+    (Portuguese, "os uma do da dos das não em na para por com que quando ao são está mas é ou e no"),
+    (French, "le la les une des du et est dans pour pas que qui sur avec ne au aux quand ou il en"),
     (
-        TaskLanguage::Spanish,
-        "el la los las una del que en para por con se al cuando como más pero hay lo esta y",
-    ),
-    (
-        TaskLanguage::Portuguese,
-        "os uma do da dos das não em na para por com que quando ao são está mas é ou e no",
-    ),
-    (
-        TaskLanguage::French,
-        "le la les une des du et est dans pour pas que qui sur avec ne au aux quand ou il en",
-    ),
-    (
-        TaskLanguage::German,
+        German,
         "der das und ist nicht ein eine im den dem mit für auf von bei wird werden beim zu wenn nach sich",
     ),
 ];

@@ -8,58 +8,13 @@ const MAX_SYMBOLS: usize = 4_000;
 
 /// Each group is a name. Constants inside functions are left out: no one looks for them.
 static DEFINITIONS: [(FileLanguage, Pattern); 7] = [
-    (
-        FileLanguage::Python,
-        Pattern::new(concat!(
-            r"(?m)^[ \t]*(?:async[ \t]+|c?p?def[ \t]+)?(?:def|class|cdef|cpdef|ctypedef)[ \t]+([[:alpha:]_][[:word:]]+)",
-            r"|^([[:alpha:]_][[:word:]]+)[ \t]*(?:=(?:[^=]|$)|: )",
-        )),
-    ),
-    (
-        FileLanguage::Rust,
-        Pattern::new(concat!(
-            r"(?m)^[ \t]*(?:[a-z]+(?:\([^)\n]*\))?[ \t]+)*(?:fn|struct|enum|trait|type|mod|macro_rules!|union)[ \t]+([[:alpha:]_][[:word:]]+)",
-            r"|^(?:[ \t]*pub(?:\([^)\n]*\))?[ \t]+)?(?:const|static)[ \t]+(?:mut[ \t]+)?([[:alpha:]_][[:word:]]+)",
-        )),
-    ),
-    (
-        FileLanguage::Go,
-        Pattern::new(
-            r"(?m)^(?:func[ \t]+(?:\([^)\n]*\)[ \t]*)?|[ \t]*type[ \t]+|const[ \t]+|var[ \t]+)([[:alpha:]_][[:word:]]+)",
-        ),
-    ),
-    (
-        FileLanguage::Script,
-        Pattern::new(concat!(
-            r"(?m)^[ \t]*(?:[a-z]+[ \t]+)*(?:function\*?|class|interface|type|enum|namespace)[ \t]+\$?([[:alpha:]_][[:word:]]+)",
-            r"|^(?:[ \t]*(?:export|default|declare|static|public|private|protected|readonly)[ \t]+)*(?:const|let|var)[ \t]+\$?([[:alpha:]_][[:word:]]+)",
-            r"|^[ \t]+(?:(?:async|static|get|set|public|private|protected|override)[ \t]+)*#?\$?([[:alpha:]_][[:word:]]+)[ \t]*\([^\n]*\{[ \t]*$",
-        )),
-    ),
-    (
-        FileLanguage::Java,
-        Pattern::new(concat!(
-            r"(?m)^[ \t]*(?:[a-z]+[ \t]+)*(?:class|interface|enum|record|object|trait|fun|def|struct|namespace)[ \t]+([[:alpha:]_][[:word:]]+)",
-            r"|^(?:[ \t]*(?:[a-z]+[ \t]+)+)?(?:val|var)[ \t]+([[:alpha:]_][[:word:]]+)",
-            r#"|^[ \t]*[A-Za-z@][^="'.;{}:(\n]*[ \t>\]]([[:alpha:]_][[:word:]]+)[ \t]*\([^\n]*[{,)(][ \t]*$"#,
-        )),
-    ),
-    (
-        FileLanguage::C,
-        Pattern::new(concat!(
-            r"(?m)^[ \t]*#[ \t]?define[ \t]+([[:alpha:]_][[:word:]]+)",
-            r##"|^(?:[A-Za-z_][^="#.;{}(\n]*[ \t*&:>])?([[:alpha:]_][[:word:]]+)[ \t]*\((?:[^\n]*[^; \t\n])?[ \t]*$"##,
-            r"|^[ \t]*(?:[a-z]+[ \t]+)*(?:struct|class|enum|union|namespace|concept|using)[ \t]+([[:alpha:]_][[:word:]]+)[^(\n]*(?:\{[^\n]*)?$",
-        )),
-    ),
-    (
-        FileLanguage::Code,
-        Pattern::new(concat!(
-            r"(?m)^[ \t]*(?:[a-z]+[ \t]+)*(?:def|class|module|function|func|sub|defmodule|defp|fn|type|struct|enum|interface|trait|",
-            r"protocol|extension|message|service|proc)[ \t]+([[:alpha:]_][[:word:]]+)",
-            r"|^let[ \t]+([[:alpha:]_][[:word:]]+)|^([[:alpha:]_][[:word:]]+)[ \t]*\(\)[ \t]*\{",
-        )),
-    ),
+    (FileLanguage::Python, Pattern::new(include_str!("symbols/python.regex"))),
+    (FileLanguage::Rust, Pattern::new(include_str!("symbols/rust.regex"))),
+    (FileLanguage::Go, Pattern::new(include_str!("symbols/go.regex"))),
+    (FileLanguage::Script, Pattern::new(include_str!("symbols/script.regex"))),
+    (FileLanguage::Java, Pattern::new(include_str!("symbols/java.regex"))),
+    (FileLanguage::C, Pattern::new(include_str!("symbols/c.regex"))),
+    (FileLanguage::Code, Pattern::new(include_str!("symbols/code.regex"))),
 ];
 
 /// Words before a parenthesis that name nothing.

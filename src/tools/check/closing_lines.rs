@@ -11,65 +11,9 @@ pub enum RunnerVerdict {
     Failed(String),
 }
 
-static FAILS: Pattern = Pattern::new(concat!(
-    "(?m)",
-    // pytest, also quiet.
-    r"\b[1-9]\d* (failed|errors?)\b.* in [\d.]+s|",
-    // cargo.
-    r"^test result: FAILED|",
-    r"^error: (could not compile|test failed|aborting due to)|",
-    // go.
-    r"^(FAIL|--- FAIL:?|FAIL:)(\s|$)|",
-    // jest, vitest.
-    r"^\s*Tests:?\s+[1-9]\d* failed|",
-    r"^\s*Test (Suites|Files):?\s+[1-9]\d* failed|",
-    // mocha.
-    r"^\s*[1-9]\d* failing$|",
-    // node --test, TAP.
-    r"^(#|ℹ) fail [1-9]|",
-    r"^not ok \d|",
-    // unittest.
-    r"^FAILED \((failures|errors)=|",
-    // maven, gradle.
-    r"BUILD FAILURE|^BUILD FAILED|",
-    r"Tests run: \d+, Failures: (0, Errors: [1-9]|[1-9])|",
-    // ctest.
-    r"% tests passed, [1-9]\d* tests? failed out of|",
-    // rspec, mix.
-    r"^\d+ (examples?|tests?), [1-9]\d* failures?|",
-    // phpunit.
-    r"^(FAILURES|ERRORS)!$|",
-    // dotnet.
-    r"^\s*Failed!\s+-|",
-    r"Build FAILED\.|",
-    // tsc, eslint.
-    r"^Found [1-9]\d* errors?|",
-    r"error TS\d+:|",
-    r"✖ [1-9]\d* problems? \([1-9]|",
-    // prove.
-    r"^Result: FAIL$|",
-    // make.
-    r"^make(\[\d+\])?: \*\*\* ",
-));
+static FAILS: Pattern = Pattern::new(include_str!("fails.regex"));
 
-static PASSES: Pattern = Pattern::new(concat!(
-    "(?m)",
-    r"\b\d+ passed\b.* in [\d.]+s|",
-    r"^test result: ok|",
-    r"^Result: PASS$|",
-    r"^ok\s+\S+|",
-    r"^\s*Tests:?\s+\d+ passed|",
-    r"^\s*\d+ passing\b|",
-    r"^(#|ℹ) fail 0|",
-    r"^OK( \(|$)|",
-    r"BUILD SUCCESS|",
-    r"Tests run: \d+, Failures: 0, Errors: 0|",
-    r"^100% tests passed|",
-    r"^\d+ (examples?|tests?), 0 failures|",
-    r"^\s*Passed!\s+-|",
-    r"Build succeeded|",
-    r"^PASS\b",
-));
+static PASSES: Pattern = Pattern::new(include_str!("passes.regex"));
 
 pub fn verdict(output: &str) -> Option<RunnerVerdict> {
     if let Some(found) = FAILS.find_iter(output).last() {

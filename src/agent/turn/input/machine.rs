@@ -20,39 +20,7 @@ const PROGRAMS: &[&str] = &[
     "java", "mvn", "docker", "curl", "wget", "psql", "sqlite3", "tmux", "rg", "jq",
 ];
 /// What a program is called for by: a file at the top, an ending of any file, or a word of the task.
-const CALLED_FOR: &[(&str, &str)] = &[
-    ("cargo", "Cargo.toml .rs rust"),
-    ("go", "go.mod .go golang"),
-    ("pnpm", "pnpm-lock.yaml"),
-    ("yarn", "yarn.lock"),
-    ("bun", "bun.lock"),
-    ("node", "package.json .js .mjs .ts .tsx javascript typescript"),
-    ("uv", "uv.lock"),
-    ("python3", "pytest.ini pyproject.toml setup.py tox.ini .py python"),
-    ("mvn", "pom.xml"),
-    ("gradle", "build.gradle build.gradle.kts"),
-    ("java", ".java java"),
-    ("cmake", "CMakeLists.txt"),
-    ("make", "Makefile"),
-    ("gcc", ".c"),
-    ("g++", ".cc .cpp"),
-    ("ruby", "Gemfile .rb ruby"),
-    ("php", "composer.json .php php"),
-    ("mix", "mix.exs .ex elixir"),
-    ("swift", "Package.swift .swift swift"),
-    ("docker", "Dockerfile"),
-    ("zig", "build.zig .zig zig"),
-    ("perl", ".pl .pm perl"),
-    ("gfortran", ".f90 .f95 .f fortran"),
-    ("cobc", ".cob .cbl cobol"),
-    ("ocaml", ".ml ocaml"),
-    ("ghc", ".hs haskell"),
-    ("lua", ".lua lua"),
-    ("Rscript", ".r .R"),
-    ("julia", ".jl julia"),
-    ("dotnet", ".cs .fs"),
-    ("erlc", ".erl erlang"),
-];
+const CALLED_FOR: &str = include_str!("called_for.txt");
 const INSTALLED: usize = 10;
 const MISSING: usize = 8;
 const FILES_LISTED: usize = 60;
@@ -111,8 +79,9 @@ impl Machine {
             true => endings.contains(sign),
             false => words.contains(sign) || self.root.join(sign).exists(),
         };
-        let calls = CALLED_FOR.iter().filter(|(_, signs)| signs.split(' ').any(is_there));
-        let called_for: Vec<&str> = calls.map(|(program, _)| *program).collect();
+        let rows = CALLED_FOR.lines().filter_map(|row| row.split_once(' '));
+        let calls = rows.filter(|(_, signs)| signs.split(' ').any(is_there));
+        let called_for: Vec<&str> = calls.map(|(program, _)| program).collect();
         let named = PROGRAMS.iter().filter(|name| words.contains(**name));
         let first: Vec<&str> = called_for.iter().copied().chain(named.copied()).collect();
         let rest = PROGRAMS.iter().copied().filter(|name| !first.contains(name));

@@ -43,24 +43,12 @@ const BUILD_TASK: &str = "An order of exactly 100.00 must get the discount.";
 const FIX: &str = include_str!("sample/fix.jsonl");
 const BUILD: &str = include_str!("sample/build.jsonl");
 /// Replacements where cargo doesn't run: the demo must not claim that tests passed.
-const WITHOUT_CARGO: [(&str, &str); 7] = [
-    ("One test fails: an order", "The tests don't run here, as cargo does not. By its code, an order"),
-    ("All tests pass now.", "Nothing could be verified."),
-    (r#"Run the tests again", "status": "completed""#, r#"Run the tests again", "status": "pending""#),
-    (
-        "Verified with `cargo test`: all 3 tests pass.",
-        "This was not verified: `cargo` does not run on this machine. With Rust installed, the demo runs the tests too.",
-    ),
-    (
-        "Verified with `cargo test`: all 3 tests pass.\"}",
-        "Not verified: `cargo` does not run on this machine.\"}",
-    ),
-    ("Verified with `cargo test`: all 4 tests pass.", "Not verified: `cargo` does not run on this machine."),
-    (
-        "3: both subtasks end with a run of the tests.",
-        "3 could not be checked: `cargo` does not run on this machine.",
-    ),
-];
+const WITHOUT_CARGO: &str = include_str!("without_cargo.txt");
+
+fn changes_without_cargo() -> impl Iterator<Item = (&'static str, &'static str)> {
+    WITHOUT_CARGO.lines().filter_map(|line| line.split_once(" => "))
+}
+
 /// The reply to anything typed after the demo.
 const CLOSING: &str = "End of the demo. The model was scripted; everything else is real: try `/context`, `/rewind` or \
                        `/help`. After `/quit`, `mycode doctor` shows how to set up a model.";
@@ -186,7 +174,7 @@ fn cargo_runs(folder: &Path) -> bool {
 }
 
 fn without_cargo(script: &str) -> String {
-    WITHOUT_CARGO.iter().fold(script.to_owned(), |script, (with, without)| script.replace(with, without))
+    changes_without_cargo().fold(script.to_owned(), |script, (with, without)| script.replace(with, without))
 }
 
 /// On a screen, text arrives at reading speed.
@@ -208,7 +196,7 @@ mod tests {
 
     #[test]
     fn demo_without_cargo() {
-        assert!(WITHOUT_CARGO.iter().all(|(with, _)| FIX.contains(with) || BUILD.contains(with)));
+        assert!(changes_without_cargo().all(|(with, _)| FIX.contains(with) || BUILD.contains(with)));
         for script in [FIX, BUILD].map(without_cargo) {
             assert!(!script.contains("pass now") && !script.contains("tests pass.\"}"), "{script}");
             assert!(!script.contains("Verified with") && !script.contains("run of the tests"), "{script}");

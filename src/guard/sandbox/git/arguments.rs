@@ -15,22 +15,7 @@ pub const OWN_VALUED: &str =
     "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source";
 
 /// Options of subcommands whose value is the next word.
-const VALUED: &[(&str, &str)] = &[
-    ("checkout", "-b -B --orphan --conflict --pathspec-from-file"),
-    ("switch", "-c -C --create --force-create --orphan --conflict"),
-    ("restore", "-s --source --conflict --pathspec-from-file"),
-    ("reset", "--pathspec-from-file"),
-    ("merge", "-m -F --file -s --strategy -X --strategy-option --into-name --cleanup"),
-    ("rebase", "--onto -s --strategy -X --strategy-option -x --exec -C --whitespace"),
-    ("cherry-pick", "-m --mainline -X --strategy-option --strategy --cleanup"),
-    ("revert", "-m --mainline -X --strategy-option --strategy --cleanup"),
-    ("stash", "-m --message --pathspec-from-file"),
-    ("bisect", "--term-new --term-bad --term-old --term-good"),
-    ("read-tree", "--prefix --exclude-per-directory --index-output"),
-    ("rm", "--pathspec-from-file"),
-    ("am", "-p -C --directory --exclude --include --patch-format --resolvemsg"),
-    ("branch", "-u --set-upstream-to --sort --format --points-at --abbrev --color"),
-];
+const VALUED: &str = include_str!("valued.txt");
 
 impl GitArguments {
     /// `args` are without the program; `None` if there is no subcommand.
@@ -45,7 +30,8 @@ impl GitArguments {
 
     /// The subcommand's words before `--`, without options and their values.
     pub fn words(&self) -> Vec<&str> {
-        let valued = VALUED.iter().find(|(sub, _)| *sub == self.sub).map_or("", |(_, options)| options);
+        let mut rows = VALUED.lines().filter_map(|row| row.split_once(' '));
+        let valued = rows.find(|(sub, _)| *sub == self.sub).map_or("", |(_, options)| options);
         let mut words = Vec::new();
         let mut rest = self.rest.iter().map(String::as_str).take_while(|arg| *arg != "--");
         while let Some(arg) = rest.next() {

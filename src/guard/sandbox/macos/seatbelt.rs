@@ -99,33 +99,21 @@ fn pattern(path: &Path) -> String {
 #[allow(clippy::panic)]
 mod tests {
     use super::*;
-    use crate::sandbox::spec::{Layers, SandboxLevel};
+    use crate::sandbox::spec::SandboxLevel;
 
     fn sample() -> SandboxSpec {
-        let none = Vec::new;
         SandboxSpec {
             level: SandboxLevel::Workspace,
-            network: false,
-            layers: Layers::default(),
             cwd: "/w".into(),
             workspace: "/w".into(),
             private: "/private/tmp/p".into(),
-            kept: None,
             writable: vec!["/w".into()],
             hidden_folders: vec!["/Users/u/.ssh".into()],
-            temporary: none(),
             hidden_files: vec!["/Users/u/.netrc".into()],
-            visible: none(),
-            caches: none(),
-            opened: none(),
             protected: vec!["/w/.git/hooks".into(), "/w/we \"said\"".into()],
             nested: vec!["/w/sub/.git".into()],
             rules_folders: vec!["/w".into()],
-            environment: Vec::new(),
-            foreign_owner: false,
-            foreground: false,
-            is_server: false,
-            shared_network: None,
+            ..SandboxSpec::default()
         }
     }
 

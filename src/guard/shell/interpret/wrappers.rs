@@ -39,36 +39,17 @@ struct Wrapper {
     operands: usize,
 }
 
-const fn wrapper(name: &'static str, letters: &'static str, long: &'static str, operands: usize) -> Wrapper {
-    Wrapper { name, letters, long, operands }
-}
+/// A row has the name, the number of operands, the letters (or `-`) and the long options.
+const WRAPPERS: &str = include_str!("wrappers.txt");
 
-const WRAPPERS: &[Wrapper] = &[
-    wrapper("env", "uCS", "--unset --chdir --split-string", 0),
-    wrapper("command", "", "", 0),
-    wrapper("builtin", "", "", 0),
-    wrapper("exec", "a", "", 0),
-    wrapper("nice", "n", "--adjustment", 0),
-    wrapper("ionice", "cn", "--class --classdata", 0),
-    wrapper("chrt", "", "", 1),
-    wrapper("taskset", "", "", 1),
-    wrapper("nohup", "", "", 0),
-    wrapper("setsid", "", "", 0),
-    wrapper("stdbuf", "ioe", "--input --output --error", 0),
-    wrapper("timeout", "ks", "--kill-after --signal", 1),
-    wrapper("gtimeout", "ks", "--kill-after --signal", 1),
-    wrapper("time", "fo", "--format --output", 0),
-    wrapper("busybox", "", "", 0),
-    wrapper("toybox", "", "", 0),
-    wrapper("catchsegv", "", "", 0),
-    wrapper("flock", "wE", "--timeout --wait --conflict-exit-code", 1),
-    wrapper(
-        "xargs",
-        "aEIdLnPs",
-        "--arg-file --delimiter --max-lines --max-args --max-procs --max-chars --replace",
-        0,
-    ),
-];
+fn wrapper(name: &str) -> Option<Wrapper> {
+    let mut rows = WRAPPERS.lines().filter_map(|row| row.split_once(' '));
+    let (name, row) = rows.find(|(known, _)| *known == name)?;
+    let mut parts = row.splitn(3, ' ');
+    let operands = parts.next()?.parse().ok()?;
+    let letters = parts.next()?.trim_start_matches('-');
+    Some(Wrapper { name, letters, long: parts.next().unwrap_or_default(), operands })
+}
 
 const SHELLS: &[&str] = &["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "rbash"];
 
@@ -94,7 +75,8 @@ pub fn inner(call: &Call) -> Inner {
             };
         }
         "watch" => {
-            return match program_at(args, &wrapper("watch", "n", "--interval", 0)) {
+            let watch = Wrapper { name: "watch", letters: "n", long: "--interval", operands: 0 };
+            return match program_at(args, &watch) {
                 Ok(Some(at)) => Inner::Script { text: joined(&args[at..]), here: false },
                 Ok(None) => Inner::Nothing,
                 Err(why) => Inner::Hidden(why),
@@ -107,10 +89,7 @@ pub fn inner(call: &Call) -> Inner {
         }
         _ => {}
     }
-    match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
-        Some(found) => unwrapped(found, args),
-        None => Inner::Nothing,
-    }
+    wrapper(name).map_or(Inner::Nothing, |found| unwrapped(&found, args))
 }
 
 fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {

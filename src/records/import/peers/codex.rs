@@ -19,19 +19,7 @@ const OTHER: &str = "session_meta turn_context event_msg world_state token_usage
 const OTHER_ITEMS: &str = "ghost_snapshot additional_tools web_search_call image_generation_call tool_search_call \
                            tool_search_output compaction compaction_summary context_compaction";
 /// Prefixes of texts that the program wrote, where the line doesn't say so.
-const NOT_TYPED: &[&str] = &[
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions",
-    "<INSTRUCTIONS>",
-    "<turn_aborted>",
-    "<skill",
-    "<subagent_notification>",
-    "<image name=",
-    "</image>",
-    "<permissions",
-    "<collaboration_mode>",
-];
+const NOT_TYPED: &str = include_str!("not_typed.txt");
 
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
     let Some(base) = found::base("CODEX_HOME", ".codex") else { return Ok(Vec::new()) };
@@ -168,7 +156,7 @@ fn content(content: &Value, typed: bool) -> (String, Vec<RecordedImage>) {
     let parts = || list(content);
     let texts = parts().filter_map(|part| part["text"].as_str());
     let texts =
-        texts.filter(|text| !typed || !NOT_TYPED.iter().any(|start| text.trim_start().starts_with(start)));
+        texts.filter(|text| !typed || !NOT_TYPED.lines().any(|start| text.trim_start().starts_with(start)));
     let images = parts().filter_map(|part| lines::picture(text(part, "image_url"), ""));
     (texts.collect::<Vec<_>>().join("\n"), images.collect())
 }

@@ -20,16 +20,7 @@ const PATTERN: &[&str] = &["pattern", "query", "regex", "glob"];
 const RANGE: &[&str] = &["view_range", "offset", "limit", "start_line", "end_line", "line_range"];
 
 /// Tools and the words in names of others, for ambiguous arguments.
-const NAMES: [(&str, &str); 8] = [
-    ("TodoWrite", "todo"),
-    ("Read", "read view open"),
-    ("Edit", "edit replace patch"),
-    ("Write", "write create"),
-    ("Grep", "grep search"),
-    ("Glob", "glob find"),
-    ("LS", "ls list"),
-    ("Bash", "bash shell exec"),
-];
+const NAMES: &str = include_str!("names.txt");
 
 pub fn of(name: &str, args: &Value) -> CallShape {
     let mut data = Map::new();
@@ -86,7 +77,8 @@ fn shown(command: &str) -> Option<Value> {
 
 fn named(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
-    NAMES.iter().find(|(_, words)| words.split(' ').any(|word| name.contains(word))).map(|(tool, _)| *tool)
+    let mut rows = NAMES.lines().filter_map(|row| row.split_once(' '));
+    rows.find(|(_, words)| words.split(' ').any(|word| name.contains(word))).map(|(tool, _)| tool)
 }
 
 fn has(args: &Value, keys: &[&str]) -> bool {

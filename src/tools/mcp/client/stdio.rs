@@ -23,19 +23,7 @@ const XDG: [(&str, &str); 4] = [
 ];
 
 /// Where tool chains and git look in a home unless these say otherwise.
-const TOOLS: [(&str, &str); 11] = [
-    ("CARGO_HOME", ".cargo"),
-    ("RUSTUP_HOME", ".rustup"),
-    ("PYENV_ROOT", ".pyenv"),
-    ("NVM_DIR", ".nvm"),
-    ("VOLTA_HOME", ".volta"),
-    ("ASDF_DATA_DIR", ".asdf"),
-    ("MISE_DATA_DIR", ".local/share/mise"),
-    ("BUN_INSTALL", ".bun"),
-    ("GOPATH", "go"),
-    ("GIT_CONFIG_GLOBAL", ".gitconfig"),
-    ("npm_config_userconfig", ".npmrc"),
-];
+const TOOLS: &str = include_str!("homes.txt");
 
 /// With all variables expanded.
 pub struct Program {
@@ -116,7 +104,8 @@ fn home(own_folder: &Path, given: &[(String, String)]) -> io::Result<Vec<(String
         }
     }
     let real = std::env::home_dir().unwrap_or_default();
-    for (name, place) in TOOLS.into_iter().filter(|(name, _)| !is_given(name)) {
+    let tools = TOOLS.lines().filter_map(|row| row.split_once(' '));
+    for (name, place) in tools.filter(|(name, _)| !is_given(name)) {
         if std::env::var_os(name).is_none() && real.join(place).exists() {
             set.push((name.to_owned(), text(real.join(place))));
         }
