@@ -22,7 +22,6 @@ use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::ToolResult;
 use base::process::task;
 use guard::policy::verdict::Verdict;
-use guard::sandbox::spec::Confinement;
 use tools::api::{Prepared, Tool, ToolError};
 use tools::cx::ToolCx;
 use tools::output::Limits;
@@ -396,9 +395,6 @@ impl Dispatcher {
         }
         (cx.observation, cx.calls) = (limits, assessed.calls());
         if !cx.denied.is_empty() && assessed.runs_command() {
-            if cx.confinement == Confinement::Free && !cx.by_user && !assessed.needs_other_users() {
-                cx.confinement = Confinement::Masked;
-            }
             let (denied, sandbox) = (Arc::clone(&cx.denied), Arc::clone(&cx.sandbox));
             // Looks for the files that wildcards mean.
             let _ = task::blocking(move || sandbox.mask(denied.masks())).await;

@@ -119,7 +119,7 @@ impl AssessedToolCall {
 
     /// Whether it runs only programs that work as another user or want files of other users, which a user namespace
     /// doesn't have. All that they are given is known, so that rules about files hold by its words.
-    pub fn needs_other_users(&self) -> bool {
+    fn needs_other_users(&self) -> bool {
         let needs = |one: &AssessedCall| {
             let name = one.call.name();
             (listed(OTHER_USERS, name) || name == "git" && one.assessment.risk == Risk::Network)
@@ -297,8 +297,19 @@ impl PolicyEngine {
 
     /// How an allowed command is confined; `approved` if the user approved this very call. What the level
     /// allows, or what needs only the network, stays confined: approval adds just the network. Everything
-    /// else that the user allowed, once or by rule, runs free.
+    /// else that the user allowed, once or by rule, runs free but for the files that rules deny.
     pub fn confinement(&self, call: &AssessedToolCall, approved: bool) -> Confinement {
+        let found = self.by_level(call, approved);
+        let may_see =
+            || self.rules().denied_paths(&self.scope.workspace).is_empty() || call.needs_other_users();
+        if found == Confinement::Free && call.runs_command() && !may_see() {
+            Confinement::Masked
+        } else {
+            found
+        }
+    }
+
+    fn by_level(&self, call: &AssessedToolCall, approved: bool) -> Confinement {
         let state = self.state();
         let level = state.level();
         if !call.runs_command() || !self.confines(level) {

@@ -119,7 +119,7 @@ pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
 }
 
 pub fn denied_by_words_only() -> String {
-    "files can't be kept from commands here: --deny rules about files stop commands that name the files, but not programs that reach them another way"
+    "this machine can't hide files from commands: --deny rules about files stop commands that name the files, but not programs that reach them another way"
         .to_owned()
 }
 

@@ -18,17 +18,8 @@ use guard::redact::detector;
 
 pub const OWN_NAME: &str = "CODE_LAW.md";
 /// In order of preference; one file per folder. The first is matched in any case.
-const NAMES: [&str; 9] = [
-    OWN_NAME,
-    "AGENTS.override.md",
-    "AGENTS.md",
-    "CLAUDE.md",
-    ".claude/CLAUDE.md",
-    "GEMINI.md",
-    ".cursorrules",
-    ".github/copilot-instructions.md",
-    ".windsurfrules",
-];
+const OTHERS: &str = "AGENTS.override.md AGENTS.md CLAUDE.md .claude/CLAUDE.md GEMINI.md .cursorrules \
+    .github/copilot-instructions.md .windsurfrules";
 /// Of one user, beside the folder's rules file.
 const LOCAL: &str = "CLAUDE.local.md";
 /// What `/init` writes where there is no rules file yet: the name that most agents read.
@@ -37,7 +28,7 @@ const NEW_NAME: &str = "AGENTS.md";
 /// The rules file that `/init` improves, or writes: another one beside it would hide it.
 pub fn of_init(workspace: &Path) -> &'static str {
     let there = |name: &&str| workspace.join(name).is_file();
-    NAMES.into_iter().find(there).unwrap_or(NEW_NAME)
+    std::iter::once(OWN_NAME).chain(OTHERS.split(' ')).find(there).unwrap_or(NEW_NAME)
 }
 
 pub fn init_prompt(workspace: &Path) -> String {
@@ -193,17 +184,17 @@ fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
 
 /// The rules files of a folder, the one to use first.
 pub fn candidates(folder: &Path) -> Vec<PathBuf> {
-    let exact = folder.join(NAMES[0]);
+    let exact = folder.join(OWN_NAME);
     let own = if exact.is_file() {
         Some(exact)
     } else {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let named = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().eq_ignore_ascii_case(NAMES[0]))
+            path.file_name().is_some_and(|name| name.to_string_lossy().eq_ignore_ascii_case(OWN_NAME))
         };
         entries.map(|entry| entry.path()).find(|path| named(path) && path.is_file())
     };
-    let others = NAMES[1..].iter().map(|name| folder.join(name)).filter(|path| path.is_file());
+    let others = OTHERS.split(' ').map(|name| folder.join(name)).filter(|path| path.is_file());
     own.into_iter().chain(others).collect()
 }
 

@@ -47,12 +47,12 @@ fn leaves_out(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
         whole(word) == whole(pattern)
             || !word.is_empty() && base.starts_with(path::resolve(workspace, &whole(word)).canonical)
     };
-    let excluded = |word: &str| {
-        [":(exclude)", ":!", ":^"].iter().find_map(|mark| word.strip_prefix(mark)).map(str::to_owned)
-    };
-    let specs = args.rest.iter().skip_while(|word| *word != "--").skip(1);
-    let (not, only): (Vec<&String>, Vec<&String>) = specs.partition(|word| excluded(word).is_some());
-    not.iter().filter_map(|word| excluded(word)).any(|word| covers(&word))
+    let is_excluding = |word: &&str| [":(exclude)", ":!", ":^"].iter().any(|mark| word.starts_with(mark));
+    let specs = args.rest.iter().map(String::as_str).skip_while(|word| *word != "--").skip(1);
+    let (not, only): (Vec<&str>, Vec<&str>) = specs.partition(is_excluding);
+    let bare =
+        |word: &&str| word.trim_start_matches(":(exclude)").trim_start_matches([':', '!', '^']).to_owned();
+    not.iter().map(bare).any(|word| covers(&word))
         || !only.is_empty() && base != workspace && !only.iter().any(|word| covers(word))
 }
 

@@ -120,10 +120,7 @@ fn become_command((command, masks): Started, side: Option<RawFd>) -> ! {
     if !masks.is_empty()
         && let Err(why) = mounts::mask(masks)
     {
-        let _ = writeln!(
-            io::stderr(),
-            "mycode: the command did not run: what rules deny can't be kept from it: {why}"
-        );
+        let _ = writeln!(io::stderr(), "mycode: the command did not run: denied files stay visible: {why}");
         system::leave(NOT_STARTED)
     }
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
