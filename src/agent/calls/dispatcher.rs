@@ -331,6 +331,11 @@ impl Dispatcher {
             None => verdict,
         };
         match verdict {
+            Verdict::Allow if !own && !self.interactive && self.policy.is_unwanted_commit(&assessed) => {
+                return Err(not_run(ToolError::invalid(
+                    "the user did not ask for a commit. Leave the changes uncommitted, and say so",
+                )));
+            }
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
                 self.denied.fetch_add(1, Ordering::Relaxed);

@@ -29,6 +29,8 @@ struct PolicyState {
     /// The rules file that the user asked for with `/init`.
     rules_file_allowed: Option<PathBuf>,
     ask_before_notes: bool,
+    /// The user speaks of commits.
+    commits_wanted: bool,
 }
 
 impl PolicyState {
@@ -147,6 +149,7 @@ impl PolicyEngine {
             mode: work.mode,
             rules_file_allowed: None,
             ask_before_notes: false,
+            commits_wanted: true,
         };
         let seen: Vec<&Path> = readable.iter().map(PathBuf::as_path).collect();
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
@@ -268,6 +271,18 @@ impl PolicyEngine {
 
     pub fn end_init(&self) {
         self.state().rules_file_allowed = None;
+    }
+
+    pub fn want_commits(&self, wanted: bool) {
+        self.state().commits_wanted = wanted;
+    }
+
+    /// Whether it makes a commit that the user of `auto` did not speak of.
+    pub fn is_unwanted_commit(&self, call: &AssessedToolCall) -> bool {
+        let state = self.state();
+        state.permission == Permission::Auto
+            && !state.commits_wanted
+            && call.programs().any(AssessedCall::commits)
     }
 
     pub fn ask_before_notes(&self, ask: bool) {

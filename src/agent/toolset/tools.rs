@@ -35,6 +35,8 @@ pub fn toolset(setup: ToolSetup<'_>) -> (Dispatcher, ToolParts) {
     let mut rules = Rules::load(project_state);
     rules.apply(flags);
     cx.denied = Arc::new(rules.denied_paths(&cx.root));
+    // For servers, which start before any command.
+    cx.sandbox.mask(cx.denied.masks());
     let has = |name: &str| !rules.removes(&claude_tools::names(name));
     let mut tools = toolbox::tools(&parts.sources, &cx.web, has);
     tools.extend(SkillTool::boxed(&parts.skills));

@@ -147,16 +147,10 @@ fn net_changes(journal: &Journal, from: ItemId) -> HashMap<PathBuf, bool> {
 }
 
 fn is_program(path: &str) -> bool {
-    const ENDINGS: &[&str] = &[
-        "py", "rs", "go", "js", "mjs", "cjs", "ts", "tsx", "jsx", "c", "cc", "cpp", "h", "hpp", "java", "kt",
-        "rb", "php", "sh", "lua", "pl", "r", "jl", "swift", "scala", "ex", "exs", "hs", "ml", "zig", "cs",
-        "dart", "vue", "svelte", "pm", "f90", "f95", "f", "cob", "cbl", "pas", "erl", "clj", "fs", "nim",
-        "awk", "sql", "tcl",
-    ];
     Path::new(path)
         .extension()
         .and_then(|ending| ending.to_str())
-        .is_some_and(|ending| ENDINGS.contains(&ending))
+        .is_some_and(|ending| include_str!("endings.txt").split_whitespace().any(|known| known == ending))
 }
 
 fn names(paths: &[&str]) -> String {

@@ -243,20 +243,13 @@ fn identifiers(text: &str, quoted: &[String]) -> Vec<(String, f32)> {
 }
 
 /// Stop words: common in English or in every issue. Rarity in the project covers the rest.
-const STOP: &str = "\
-    the and for that this with from have has had was were are been being not but you your can could would \
-    should will when what which who how why where there here then than them they their its it is in on of to \
-    an as at be by do if or so we my me he no up out into about also any all some such only very just like \
-    does did don doesn didn isn wasn won couldn shouldn wouldn because however after before while these \
-    those more most other our us same seem seems please thanks thank hello hi say says said following happen \
-    happens currently bug issue problem description expected actual behavior reproduce steps see think maybe \
-    want need needs make makes get gets use used using work works working way instead one two am ve ll re";
+const STOP: &str = include_str!("stop_words.txt");
 
 fn weighted(title: &str, rest: &str) -> Vec<QueryWord> {
     let mut words: Vec<QueryWord> = Vec::new();
     let mut known: FxHashMap<String, (usize, f32, f32)> = FxHashMap::default();
     let mut add = |term: &str, part: TermKind, in_title: bool, words: &mut Vec<QueryWord>| {
-        if term.chars().count() < 2 || words::listed(STOP, term) {
+        if term.chars().count() < 2 || STOP.split_whitespace().any(|known| known == term) {
             return;
         }
         let base = match part {

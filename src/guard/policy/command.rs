@@ -6,10 +6,12 @@ use super::access::Access;
 use super::path_scope::PathScope;
 use crate::policy::programs::assess as program;
 use crate::policy::programs::assessment::{Assessment, Risk};
+use crate::sandbox::git::arguments::GitArguments;
 use crate::sandbox::protected_paths;
 use crate::shell::interpret::call::Call;
 use crate::shell::interpret::interpreter;
 use base::path;
+use base::search::words::listed;
 
 #[derive(Clone, Debug)]
 pub struct AssessedCall {
@@ -78,6 +80,12 @@ fn written(calls: &[Call]) -> Vec<String> {
 }
 
 impl AssessedCall {
+    pub fn commits(&self) -> bool {
+        let words: Vec<String> = self.call.args().iter().map(|arg| arg.text.clone()).collect();
+        let makes_one = |args: GitArguments| listed("commit am cherry-pick revert", &args.sub);
+        self.call.name() == "git" && GitArguments::read(&words).is_some_and(makes_one)
+    }
+
     pub fn shown(&self) -> String {
         if self.call.source.is_empty() {
             interpreter::shown(&self.call.argv)

@@ -44,23 +44,7 @@ pub static ANYWHERE: [Rule; 9] = [
     },
     Rule {
         signs: "",
-        pattern: Pattern::new(concat!(
-            r"(?x-u) (?P<key> \bsk-[A-Za-z0-9_-]{16,} | \b[srp]k_(?:live|test)_[A-Za-z0-9]{10,} | \bwhsec_[A-Za-z0-9+/=]{16,}",
-            r" | \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{30,} | \bGOCSPX-[A-Za-z0-9_-]{20,}",
-            r" | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | \bgsk_[A-Za-z0-9]{30,} | \bxai-[A-Za-z0-9]{30,}",
-            r" | \br8_[A-Za-z0-9]{30,} | \bAGE-SECRET-KEY-[A-Z0-9]{40,} | \bNRAK-[A-Z0-9]{27}\b | \blin_api_[A-Za-z0-9]{32,}",
-            r" )",
-            r" | (?P<token> \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,}",
-            r" | \bgl(?:pat|ptt|dt|rt|cbt|soat)-[A-Za-z0-9_.-]{16,}",
-            r" | \bxox[abeoprs]-[A-Za-z0-9-]{8,} | \bxapp-[A-Za-z0-9-]{16,} | \bnpm_[A-Za-z0-9]{30,} | \bhf_[A-Za-z0-9]{20,}",
-            r" | \bpypi-[A-Za-z0-9_-]{32,} | \bdop_v1_[a-f0-9]{40,} | \bya29\.[A-Za-z0-9_-]{20,}",
-            r" | \bshp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}",
-            r" | \beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{8,}",
-            r" | \bhv[sbr]\.[A-Za-z0-9_-]{20,} | \bdapi[a-f0-9]{32}\b | \bsq0[a-z]{3}-[A-Za-z0-9_-]{22,} | \blin_oauth_[A-Za-z0-9]{32,}",
-            // Discord: a number in Base64, a time, a checksum.
-            r" | \b(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}[A-Za-z]{0,3}\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{27,}",
-            r" | \b\d{8,10}:AA[A-Za-z0-9_-]{33} | hooks\.slack\.com/services/(?P<hook>[A-Za-z0-9/]{20,}) )",
-        )),
+        pattern: Pattern::new(include_str!("tokens.regex")),
         secret: |found| match found.name("key") {
             // Class names and slugs may start like a key, but a key has digits.
             Some(key) if key.as_str().starts_with("sk-") && !value::has_digit(key.as_str()) => None,

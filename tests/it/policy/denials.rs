@@ -22,7 +22,7 @@ fn run(place: &Workplace, permission: &str, deny: &str, command: &str) -> String
         answer().call("Bash", json!({"command": command})).into(),
         answer().text("Done.").into(),
     ]);
-    let out = place.exec(&server.base_url(), &["--permission", permission, "--deny", deny, "go"]);
+    let out = place.exec(&server.base_url(), &["--permission", permission, "--deny", deny, "go, and commit"]);
     let requests = server.requests();
     assert_eq!(requests.len(), 2, "{}", stderr(&out));
     requests[1].body["messages"].as_array().unwrap().last().unwrap().to_string()
@@ -305,4 +305,22 @@ fn discarded_work_is_named_with_the_way_back() {
         place.text("src/a.py") + &place.text("untracked") + &place.text("migrations/1.sql"),
         "x = 2\nmine\ncreate\n"
     );
+}
+
+/// Without a user who could be asked, nor one who spoke of it.
+#[test]
+fn a_commit_that_nobody_asked_for_is_refused() {
+    let line = "git -c user.name=a -c user.email=a@b.c commit --allow-empty -qm more";
+    for (task, commits) in [
+        ("mend it", false),
+        ("mend it and commit", true),
+        ("修好后提交", true),
+        ("Open a pull request", true),
+    ] {
+        let (place, call) = (place(), answer().call("Bash", json!({"command": line})));
+        let server = FakeServer::start(vec![call.into(), answer().text("Done.").into()]);
+        let out = place.exec(&server.base_url(), &["--permission", "auto", task]);
+        assert_eq!(place.git(&["log", "--format=%s"]).contains("more"), commits, "{task}: {}", stderr(&out));
+        assert_eq!(out.status.code(), Some(0), "{task}: {}", stderr(&out));
+    }
 }

@@ -15,10 +15,8 @@ use base::search::walk::{self, Walk};
 use guard::redact::detector::TextSource;
 use tools::check::project;
 
-const PROGRAMS: &[&str] = &[
-    "git", "gcc", "make", "cmake", "python3", "pip", "uv", "node", "npm", "pnpm", "bun", "go", "cargo",
-    "java", "mvn", "docker", "curl", "wget", "psql", "sqlite3", "tmux", "rg", "jq",
-];
+const PROGRAMS: &str = "git gcc make cmake python3 pip uv node npm pnpm bun go cargo java mvn docker curl wget psql \
+    sqlite3 tmux rg jq";
 /// What a program is called for by: a file at the top, an ending of any file, or a word of the task.
 const CALLED_FOR: &str = include_str!("called_for.txt");
 const INSTALLED: usize = 10;
@@ -82,9 +80,9 @@ impl Machine {
         let rows = CALLED_FOR.lines().filter_map(|row| row.split_once(' '));
         let calls = rows.filter(|(_, signs)| signs.split(' ').any(is_there));
         let called_for: Vec<&str> = calls.map(|(program, _)| program).collect();
-        let named = PROGRAMS.iter().filter(|name| words.contains(**name));
-        let first: Vec<&str> = called_for.iter().copied().chain(named.copied()).collect();
-        let rest = PROGRAMS.iter().copied().filter(|name| !first.contains(name));
+        let named = PROGRAMS.split(' ').filter(|name| words.contains(*name));
+        let first: Vec<&str> = called_for.iter().copied().chain(named).collect();
+        let rest = PROGRAMS.split(' ').filter(|name| !first.contains(name));
         let (mut installed, mut missing) = (Vec::new(), Vec::new());
         for name in first.iter().copied().chain(rest) {
             let list = if programs::is_installed(name) { &mut installed } else { &mut missing };

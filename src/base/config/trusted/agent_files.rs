@@ -12,13 +12,8 @@ const AGENTS: [&str; 2] = [".mycode/agents", ".claude/agents"];
 const AGENTS_AT_HOME: [&str; 1] = [".claude/agents"];
 const COMMANDS: [&str; 5] =
     [".mycode/commands", ".claude/commands", ".opencode/command", ".opencode/commands", ".gemini/commands"];
-const COMMANDS_AT_HOME: [&str; 5] = [
-    ".claude/commands",
-    ".codex/prompts",
-    ".config/opencode/command",
-    ".config/opencode/commands",
-    ".gemini/commands",
-];
+const COMMANDS_AT_HOME: &str =
+    ".claude/commands .codex/prompts .config/opencode/command .config/opencode/commands .gemini/commands";
 const MAX_BYTES: u64 = 64 * 1024;
 const MAX_FILES: usize = 100;
 const MAX_DEPTH: usize = 4;
@@ -48,7 +43,8 @@ pub fn agents_of_project(workspace: &Path) -> Vec<AgentFile> {
 }
 
 pub fn commands_of_user(config: &Path) -> Vec<CommandFile> {
-    of_user(config.join("commands"), &COMMANDS_AT_HOME).iter().flat_map(|folder| commands(folder)).collect()
+    let at_home: Vec<&str> = COMMANDS_AT_HOME.split(' ').collect();
+    of_user(config.join("commands"), &at_home).iter().flat_map(|folder| commands(folder)).collect()
 }
 
 /// Sorted; without files that a link brings in from outside.

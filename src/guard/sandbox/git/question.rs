@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use base::process::timeout;
 
+/// Nothing is run or fetched, and the output is the same everywhere.
+const SETTINGS: &str = "core.fsmonitor=false core.hooksPath=/dev/null log.showSignature=false log.showRoot=true \
+    diff.renames=false core.quotePath=false protocol.allow=never";
 const LIMIT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug)]
@@ -56,15 +59,7 @@ impl GitQuestion {
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.folder).args(&self.own).arg("--no-pager");
-        for setting in [
-            "core.fsmonitor=false",
-            "core.hooksPath=/dev/null",
-            "log.showSignature=false",
-            "log.showRoot=true",
-            "diff.renames=false",
-            "core.quotePath=false",
-            "protocol.allow=never",
-        ] {
+        for setting in SETTINGS.split(' ') {
             command.args(["-c", setting]);
         }
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
