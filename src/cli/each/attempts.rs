@@ -12,7 +12,7 @@ use super::tasks::{BatchTask, Results};
 use crate::cli::args::ModelArgs;
 use crate::cli::commands::work::build::until_second_interrupt;
 use crate::cli::report::{self, Failure};
-use crate::cli::runs::record::{self, HeldRun, Run, RunKind, RunRecord};
+use crate::cli::runs::record::{self, HeldRun, RunKind, RunRecord};
 use agent::build::git;
 use base::clock;
 use base::config::paths::Paths;
@@ -84,11 +84,8 @@ pub async fn run(
 
 /// The folder of the last run of the same attempts, if that was killed or stopped: they go on where it ended.
 fn begun(state: &Path, record: &RunRecord) -> Option<PathBuf> {
-    let same = |run: &Run| {
-        let (one, other) = (&run.record, record);
-        (one.kind, &one.task, &one.folder) == (other.kind, &other.task, &other.folder)
-    };
-    let last = record::of_project(state).into_iter().find(same)?;
+    let what = |one: &RunRecord| (one.kind, one.task.clone(), one.folder.clone());
+    let last = record::of_project(state).into_iter().find(|run| what(&run.record) == what(record))?;
     let stopped = last.end.is_none_or(|end| was_stopped(end.exit_code.into()));
     let folder = last.record.tree.filter(|folder| stopped && !last.running && folder.exists())?;
     eprintln!("Continuing the attempts that began {}.", clock::local(last.record.started_ms));

@@ -11,10 +11,8 @@ use crate::parts::Agent;
 use crate::turn::additions::{reminders, skills};
 use crate::turn::error::TurnError;
 use base::model::item::{Item, ItemId, ReminderTopic, UserMessage};
-use base::pattern::Pattern;
 use base::protocol::event::Level;
 use base::protocol::notice::{self as texts, Problem};
-use base::repository;
 use base::text::one_line;
 use guard::redact::detector::TextSource;
 use tools::own_commands;
@@ -65,21 +63,6 @@ pub async fn prepare(agent: &mut Agent, events: &Events) {
     reminders::tell_of_rules(window, dispatcher.root(), events);
 }
 
-/// Whether the user speaks of commits, now or earlier, or the project's rules do. In a task's own branch nobody minds them.
-fn wants_commits(agent: &Agent, text: &str) -> bool {
-    static SPOKEN_OF: Pattern = Pattern::new(
-        r"(?i)commit|\bgit\b|push|pull request|\bPRs?\b|merge|rebase|cherry.?pick|amend|squash|release|提交|コミット|커밋|коммит",
-    );
-    let entries = agent.conversation.state.history.entries().iter();
-    let earlier = entries.filter_map(|entry| match &*entry.item {
-        Item::User(message) => Some(&*message.text),
-        _ => None,
-    });
-    let rules = agent.window.prompt.rules.part().map(|rules| &*rules.content);
-    earlier.chain([text]).chain(rules).any(|said| SPOKEN_OF.is_match(said))
-        || repository::branch(agent.dispatcher.root()).is_some_and(|branch| branch.starts_with("mycode/"))
-}
-
 pub async fn record_prompt(
     agent: &mut Agent,
     text: &str,
@@ -88,7 +71,9 @@ pub async fn record_prompt(
     let events = &control.events;
     prepare(agent, events).await;
     if !agent.input.sub_agent {
-        agent.dispatcher.policy.want_commits(wants_commits(agent, text));
+        let rules = agent.window.prompt.rules.part().map(|rules| &*rules.content);
+        let wanted = message::wants_commits(text, &agent.conversation, rules, agent.dispatcher.root());
+        agent.dispatcher.policy.want_commits(wanted);
     }
     let Agent { conversation, dispatcher, input, .. } = &*agent;
     let cx = &dispatcher.cx;

@@ -1,6 +1,7 @@
 //! What a turn begins with. A message that got no reply is given back, or waits: if the same text is sent again, it counts as
 //! that message.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::prompt_expansion::PromptExpander;
@@ -9,7 +10,9 @@ use crate::session::conversation::Conversation;
 use crate::turn::additions::skills::SkillHints;
 use base::config::settings::{NoteLimits, Permission};
 use base::model::item::{Image, Item, ItemId, UserMessage};
+use base::pattern::Pattern;
 use base::protocol::op::Attachment;
+use base::repository;
 use context::history::entry::HistoryEntry;
 use context::session::log::LogError;
 use guard::redact::redactor::Redactor;
@@ -109,4 +112,18 @@ pub fn take_waiting(
     let images = images.collect();
     conversation.rewind(id)?;
     Ok(Some((message, images)))
+}
+
+/// Whether the user speaks of commits, now or earlier, or the project's rules do. In a task's own branch nobody minds them.
+pub fn wants_commits(text: &str, conversation: &Conversation, rules: Option<&str>, root: &Path) -> bool {
+    static SPOKEN_OF: Pattern = Pattern::new(
+        r"(?i)commit|\bgit\b|push|pull request|\bPRs?\b|merge|rebase|cherry.?pick|amend|squash|release|提交|コミット|커밋|коммит",
+    );
+    let entries = conversation.state.history.entries().iter();
+    let earlier = entries.filter_map(|entry| match &*entry.item {
+        Item::User(message) => Some(&*message.text),
+        _ => None,
+    });
+    earlier.chain([text]).chain(rules).any(|said| SPOKEN_OF.is_match(said))
+        || repository::branch(root).is_some_and(|branch| branch.starts_with("mycode/"))
 }
