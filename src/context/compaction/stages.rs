@@ -64,7 +64,7 @@ enum StageKind {
 use StageKind::Fold;
 
 /// Newest views stop leaving at this percentage of what must be reached.
-const VIEW_SHARE: u64 = 80;
+const VIEW_SHARE: u64 = 88;
 
 /// User text and the last steps stay unchanged.
 const GENTLE: &[StageKind] = &[Fold { keep_requests: 4 }, StageKind::Summarize, Fold { keep_requests: 2 }];

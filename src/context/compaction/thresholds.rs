@@ -83,7 +83,11 @@ impl Thresholds {
             cold_landing: [10_000, 16_000, 25_000][column].min(window * 4 / 10),
             turn_landing: [10_000, 16_000, 25_000][column].min(window * 4 / 10),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
-            cold_epoch_saves: [3_000, 3_000, 4_000][column].min(window / 10),
+            cold_epoch_saves: if window < WIDE_WINDOW_TOKENS {
+                window * 3 / 16
+            } else {
+                [3_000, 3_000, 4_000][column]
+            },
             epoch_requests: [20, 20, 25][column],
         }
     }
