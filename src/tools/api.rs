@@ -276,25 +276,33 @@ struct PreparedCall<T: TypedTool> {
     accesses: Arc<OnceLock<Arc<[Access]>>>,
 }
 
+/// Boxed, so that [`blocking`] is compiled once and not for each tool.
+type Work<R> = Box<dyn FnOnce(&ToolCx) -> Result<R, ToolError> + Send>;
+
 impl<T: TypedTool> PreparedCall<T> {
     /// Runs `work` restricted to what was judged, or, without a verdict, to what it declares now. Blocks.
-    fn held_to_judged<R: Send + 'static>(
+    fn held_to_judged<R: 'static>(
         &self,
         work: impl FnOnce(&T::Args, ToolCx) -> Result<R, ToolError> + Send + 'static,
-    ) -> impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static {
+    ) -> Work<R> {
         let (args, accesses) = (Arc::clone(&self.args), Arc::clone(&self.accesses));
-        move |cx| {
-            let judged = match accesses.get() {
-                Some(judged) => judged,
-                None => {
-                    let now = T::access(&args, cx)?.into();
-                    accesses.get_or_init(|| now)
-                }
-            };
-            let cx = ToolCx { judged: Some(Arc::clone(judged)), ..cx.clone() };
-            work(&args, cx)
-        }
+        Box::new(move |cx| work(&args, judged(cx, &accesses, &|| T::access(&args, cx))?))
     }
+}
+
+fn judged(
+    cx: &ToolCx,
+    accesses: &OnceLock<Arc<[Access]>>,
+    declared: &dyn Fn() -> Result<Vec<Access>, ToolError>,
+) -> Result<ToolCx, ToolError> {
+    let judged = match accesses.get() {
+        Some(judged) => judged,
+        None => {
+            let now = declared()?.into();
+            accesses.get_or_init(|| now)
+        }
+    };
+    Ok(ToolCx { judged: Some(Arc::clone(judged)), ..cx.clone() })
 }
 
 fn with_ignored(mut outcome: ToolOutcome, ignored: &Ignored) -> ToolOutcome {
