@@ -146,11 +146,7 @@ pub fn composed(name: &str) -> Cow<'_, str> {
     if name.is_ascii() { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
-const FILE_ENDINGS: &str = " rs py pyi js mjs cjs ts tsx jsx vue svelte go java kt kts scala c h cc cpp cxx hpp hh cs swift rb \
-                       php pl lua ex exs erl hs ml clj dart zig nim jl r m mm md mdx rst txt toml json jsonl yaml yml \
-                       xml html htm css scss sass less sh bash zsh fish ps1 bat cmd cfg conf ini env lock sql proto \
-                       graphql gradle cmake mk tf hcl csv tsv log snap patch diff ipynb svg png jpg gif pdf zip gz tar \
-                       so dll exe whl jar properties plist service ";
+const FILE_ENDINGS: &str = include_str!("file_endings.txt");
 
 /// Whether names of source, text, data or archive files end so, in lower case.
 pub fn is_file_ending(ending: &str) -> bool {

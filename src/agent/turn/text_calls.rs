@@ -19,12 +19,7 @@ pub struct TextCall {
 
 /// Hermes, Qwen, GLM (`<tool_call>`), Llama (`<function=`), Anthropic, MiniMax and DSML (`<invoke`), Mistral
 /// (`[TOOL_CALLS]`), DeepSeek, Kimi, harmony, ReAct. Behind it comes the tool's name, or an object with it.
-static FRAMES: Pattern = Pattern::new(concat!(
-    r#"(?sm)(?:<tool_call>\s*(?:<function=)?|<function=|<\S{0,8}invoke name="|\[TOOL_CALLS\]\s*|<\|python_tag\|>\s*|"#,
-    r#"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?|<\|tool_call_begin\|>\s*(?:functions\.)?|"#,
-    r#"to=(?:functions\.)?|<\|tool_call\|?>\s*(?:call:)?|<function_calls>\s*|<tool_use>\s*|^Action:[ \t]*)"#,
-    r#"(?:(?P<tool>[A-Za-z_][\w.]*)|(?P<object>\[?\s*\{\s*"))"#
-));
+static FRAMES: Pattern = Pattern::new(include_str!("call_frames.regex"));
 /// A JSON object with a tool's name, alone or as the last part.
 static ALONE: Pattern = Pattern::new(
     r#"(?s)(?:```(?:json|tool_call|tool_code)?|^|\n\n)\s*(?P<object>\[?\s*\{\s*"(?:type"\s*:\s*"function"\s*,\s*")?(?:name|tool|function|tool_name|action|recipient_name|tool_calls)"\s*:.*)$"#,

@@ -339,11 +339,6 @@ fn hash(value: &impl Hash) -> u64 {
 
 /// Prose, lists of ignored files and what tools generate need no check.
 fn is_counted(path: &str) -> bool {
-    static NOT: Pattern = Pattern::new(concat!(
-        r"(?i)(^|/)(licen[cs]e|changelog|copying|authors|notice|readme)[^/]*$|\.(md|mdx|txt|rst|adoc|log|lock|snap|csv)$|",
-        r"(^|/)\.[^/]+(/|$)|",
-        r"(^|/)(node_modules|target|dist|build|out|coverage|__pycache__|\.[a-z_]*cache|\.venv|venv)/|",
-        r"(^|/)(package-lock\.json|pnpm-lock\.yaml|go\.sum|\.coverage)$|\.(pyc|class|o)$|^\.\.(/|$)|^[/~]"
-    ));
+    static NOT: Pattern = Pattern::new(include_str!("not_counted.regex"));
     !NOT.is_match(path)
 }

@@ -9,12 +9,7 @@ const ALWAYS: &str = "\
     GIT_EDITOR=true GIT_TERMINAL_PROMPT=0 GCM_INTERACTIVE=never TERM=dumb";
 
 /// For the model's commands, unless the user has set the variable.
-const UNLESS_SET: &str = "\
-    DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l PIP_NO_INPUT=1 PIP_PROGRESS_BAR=off \
-    PIP_DISABLE_PIP_VERSION_CHECK=1 UV_NO_PROGRESS=1 TQDM_DISABLE=1 HF_HUB_DISABLE_PROGRESS_BARS=1 \
-    npm_config_yes=true npm_config_progress=false npm_config_fund=false npm_config_audit=false \
-    CARGO_TERM_PROGRESS_WHEN=never PYTHONUNBUFFERED=1 COMPOSER_NO_INTERACTION=1 \
-    HOMEBREW_NO_AUTO_UPDATE=1 DOTNET_NOLOGO=1 NEXT_TELEMETRY_DISABLED=1";
+const UNLESS_SET: &str = include_str!("quiet_unless_set.txt");
 
 pub fn for_command(set: impl Fn(&str) -> Option<OsString>) -> Vec<(&'static str, &'static str)> {
     let missing = |name: &str| set(name).is_none();
@@ -31,5 +26,5 @@ pub fn always() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn variables(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    list.split(' ').filter_map(|variable| variable.split_once('='))
+    list.split_whitespace().filter_map(|variable| variable.split_once('='))
 }

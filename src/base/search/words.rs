@@ -10,7 +10,7 @@ use super::fold::{fold, is_cjk, stem};
 const MAX_WORD_BYTES: usize = 64;
 
 pub fn listed(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
+    list.split_ascii_whitespace().any(|known| known == word)
 }
 
 /// Words that say nothing about a subject: English glue and the verbs of every coding task.

@@ -12,11 +12,7 @@ use super::grounding::{Grounding, plain};
 const STRUCK: &str = "[removed: not in the session log]";
 
 /// Code in backticks; a command with a flag; any other run of characters that may be a name.
-static PIECES: Pattern = Pattern::new(concat!(
-    r"(?P<code>``[^\n]+?``|`[^`\n]+`)",
-    r"|(?P<command>\b(?:cargo|npm|npx|pnpm|yarn|bun|pytest|python3?|pip3?|git|docker|kubectl|make|go|mvn|gradle|node|tox|ruff|mypy|eslint|tsc|jest|vitest|rustc|gcc|clang|bash|sh|uv)(?: [\w:./=@-]+){0,6}? --?[A-Za-z][^\s`,;)]*(?: --?[A-Za-z][^\s`,;)]*)*)",
-    r#"|(?P<word>[^\s`"'<>()\[\]{},;|*“”‘’«»]+)"#,
-));
+static PIECES: Pattern = Pattern::new(include_str!("pieces.regex"));
 
 static PLACE: Pattern = Pattern::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)|@\d+)$");
 

@@ -133,13 +133,7 @@ pub static DOTENV: [Rule; 1] = [Rule {
 }];
 
 /// A value assigned to a telling name: the name, the separator, and the value in one of four spellings.
-pub static ASSIGNED: Pattern = Pattern::new(concat!(
-    r"(?ix) (?P<name> api[_-]?key | secret (?: [_-]? (?: access[_-]? )? key )? (?: [_-]?base )? | access[_-]?key | auth[_-]?key",
-    r" | encryption[_-]?key | signing[_-]?key | account[_-]?key | private[_-]?key | token | passw(?:or)?d | passphrase | pwd",
-    r" | credentials? ) (?P<sep> \\?[\x22'\]]* \s* (?: => | := | : | = ) \s* | [\x20=] )",
-    r" (?: \\\x22 (?P<escaped> [^\x22\\\n]{4,} ) \\\x22 | \x22 (?P<double> [^\x22\n]{4,} ) \x22 | ' (?P<single> [^'\n]{4,} ) '",
-    r" | (?P<bare> [^\s\x22'`,;\\]{4,} ) )",
-));
+pub static ASSIGNED: Pattern = Pattern::new(include_str!("assigned.regex"));
 
 /// Without kind and number if it was made outside a session.
 pub static PLACEHOLDER: Pattern = Pattern::new(r"<REDACTED(?::([a-z-]+)-([0-9]{1,9}))?>");

@@ -97,12 +97,7 @@ pub(crate) fn plan(path: &str, content: Option<&str>, cx: &ToolCx) -> Result<Int
 
 /// A line that stands for text it leaves out, which the file doesn't have itself.
 fn placeholder<'c>(content: &'c str, before: &str) -> Option<&'c str> {
-    static STANDS_FOR: Pattern = Pattern::new(concat!(
-        r"(?i)^\s*(?://|#|/\*|<!--|--|;|%|\{/\*)\s*(?:",
-        r"[(\[]?\s*(?:\.\.\.|…)\s*[(\[]?(?:.{0,20}\b)?(?:rest|remaining|existing|other|previous|unchanged|same|code|omitted)\b|",
-        r"[(\[]?(?:the )?(?:rest of|rest|remaining|remainder|existing|all other|other|everything else)\b.{0,50}",
-        r"(?:unchanged|remains?|remain the same|stays?|the same|as before|as is|omitted|untouched|not shown|\.\.\.|…)[\s.)\]*/>}-]*$)"
-    ));
+    static STANDS_FOR: Pattern = Pattern::new(include_str!("stands_for.regex"));
     let shorter = content.len() < before.len();
     let lines = content.lines().filter(|line| STANDS_FOR.is_match(line));
     lines.filter(|_| shorter).find(|line| !before.lines().any(|known| known.trim() == line.trim()))

@@ -14,19 +14,10 @@ use base::search::words::listed;
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// In full; a `*` is any name.
-const HARMLESS: &str = "\
-    core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase \
-    core.precomposeunicode core.symlinks core.autocrlf core.eol core.sparsecheckout \
-    core.sparsecheckoutcone index.sparse extensions.worktreeconfig extensions.objectformat \
-    extensions.refstorage user.name user.email branch.*.remote branch.*.pushremote branch.*.merge \
-    branch.*.rebase branch.*.description submodule.active submodule.*.url submodule.*.active \
-    submodule.*.branch";
+const HARMLESS: &str = include_str!("harmless_settings.txt");
 
 /// What a fresh clone also has.
-const OF_CLONES: &str = "\
-    remote.*.url remote.*.pushurl remote.*.fetch remote.*.tagopt remote.*.prune remote.*.promisor \
-    remote.*.partialclonefilter extensions.partialclone core.worktree remote.pushdefault pull.rebase \
-    pull.ff push.default init.defaultbranch";
+const OF_CLONES: &str = include_str!("clone_settings.txt");
 
 /// Its name as git writes it, and its value.
 pub type Setting = (String, String);
@@ -63,7 +54,8 @@ pub fn is_harmless((name, value): &Setting, owner: Owner) -> bool {
         }
         None => name == known,
     };
-    let known = HARMLESS.split(' ').any(fits) || owner == Owner::Command && OF_CLONES.split(' ').any(fits);
+    let known = HARMLESS.split_whitespace().any(fits)
+        || owner == Owner::Command && OF_CLONES.split_whitespace().any(fits);
     // Such addresses name a program.
     let runs = value.contains("::");
     // A branch's remote must be a name, and files must be below the repository.
