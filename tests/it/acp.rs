@@ -31,7 +31,9 @@ fn handshake_and_session() {
                 "loadSession": true,
                 "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
                 "mcpCapabilities": {"http": true, "sse": false},
-                "sessionCapabilities": {"list": {}, "delete": {}, "fork": {}, "resume": {}, "close": {}},
+                "sessionCapabilities": {
+                    "list": {}, "delete": {}, "additionalDirectories": {}, "fork": {}, "resume": {}, "close": {}
+                },
                 "auth": {}
             },
             "authMethods": [{"id": "configured", "name": "A configured model", "description": null}],

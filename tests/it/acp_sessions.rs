@@ -44,19 +44,41 @@ fn stop_reasons() {
 }
 
 #[test]
-fn the_editors_mcp_servers_are_offered() {
-    let server = FakeServer::start(vec![answer().text("I see.").into()]);
+fn the_editors_servers_and_folders_are_offered() {
+    let more = tempfile::tempdir().unwrap();
+    let more = more.path().canonicalize().unwrap();
+    std::fs::write(more.join("shared.txt"), "of both\n").unwrap();
+    let edit = json!({"path": more.join("shared.txt"), "old_string": "both", "new_string": "all"});
+    let read = || answer().call("Read", json!({"path": more.join("shared.txt")}));
+    let server = FakeServer::start(vec![
+        read().into(),
+        answer().call("Edit", edit).into(),
+        answer().text("I see.").into(),
+        read().into(),
+        answer().text("Still.").into(),
+    ]);
     let place = Workplace::new();
     let mut editor = Editor::open(&place, &server.base_url(), json!({}));
     let servers = json!([
         {"name": "tickets", "command": "/no/such", "args": ["-x"], "env": [{"name": "A", "value": "b"}]},
         {"type": "http", "name": "pages", "url": "http://127.0.0.1:9/mcp", "headers": []}
     ]);
-    let opened = editor.ask("session/new", json!({"cwd": place.project(), "mcpServers": servers}));
+    let mut wanted = json!({"cwd": place.project(), "mcpServers": servers, "additionalDirectories": ["lib"]});
+    let refused = editor.ask("session/new", wanted.clone())["error"].clone();
+    assert_eq!(refused["message"], "the path is not absolute: lib");
+    wanted["additionalDirectories"] = json!([more]);
+    let opened = editor.ask("session/new", wanted.clone());
     let session = opened["result"]["sessionId"].as_str().unwrap().to_owned();
+    editor.ask("session/set_mode", json!({"sessionId": session, "modeId": "accept-edits"}));
     assert_eq!(editor.prompt(&session, "what is there?"), "end_turn");
     let told = &server.requests()[0].raw;
     assert!(told.contains("tickets.* (MCP); pages.* (MCP)"), "{told}");
+    assert!(told.contains(&more.display().to_string()), "{told}");
+    assert_eq!(std::fs::read_to_string(more.join("shared.txt")).unwrap(), "of all\n");
+    wanted["sessionId"] = json!(session);
+    let forked = editor.ask("session/fork", wanted)["result"]["sessionId"].as_str().unwrap().to_owned();
+    assert_eq!(editor.prompt(&forked, "and now?"), "end_turn");
+    assert!(server.requests()[4].raw.contains("of all"), "{}", server.requests()[4].raw);
 }
 
 #[test]

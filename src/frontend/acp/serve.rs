@@ -11,9 +11,10 @@ use agent_client_protocol_schema::v1::{
     CancelRequestNotification, CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest,
     DeleteSessionResponse, Error, ErrorCode, Implementation, InitializeRequest, InitializeResponse,
     ListSessionsRequest, ListSessionsResponse, McpCapabilities, NewSessionRequest, PromptCapabilities,
-    PromptRequest, RequestId, ResumeSessionRequest, SessionCapabilities, SessionCloseCapabilities,
-    SessionDeleteCapabilities, SessionForkCapabilities, SessionInfo, SessionListCapabilities,
-    SessionResumeCapabilities, SetSessionConfigOptionRequest, SetSessionModeRequest,
+    PromptRequest, RequestId, ResumeSessionRequest, SessionAdditionalDirectoriesCapabilities,
+    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
+    SessionInfo, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+    SetSessionModeRequest,
 };
 use futures_util::stream::StreamExt as _;
 use serde::de::DeserializeOwned;
@@ -117,15 +118,18 @@ impl Server {
                 sessions.client.answer(&id, done.map(|()| AuthenticateResponse::new()));
             }),
             "session/new" => {
-                let NewSessionRequest { cwd: folder, mcp_servers, .. } = parsed(params)?;
-                self.open(Request { id, which: Which::New, folder, mcp_servers, replay: false });
+                let NewSessionRequest { cwd, additional_directories: more, mcp_servers, .. } =
+                    parsed(params)?;
+                self.open(Request { id, which: Which::New, folder: cwd, more, mcp_servers, replay: false });
             }
             // The three have the same parameters.
             "session/load" | "session/resume" | "session/fork" => {
-                let ResumeSessionRequest { session_id, cwd: folder, mcp_servers, .. } = parsed(params)?;
+                let request: ResumeSessionRequest = parsed(params)?;
+                let ResumeSessionRequest { session_id, mcp_servers, .. } = request;
                 let which = if method == "session/fork" { Which::ForkOf } else { Which::Stored };
                 let (which, replay) = (which(session_id.to_string()), method == "session/load");
-                self.open(Request { id, which, folder, mcp_servers, replay });
+                let (folder, more) = (request.cwd, request.additional_directories);
+                self.open(Request { id, which, folder, more, mcp_servers, replay });
             }
             "session/list" => self.list(id, parsed(params)?)?,
             "session/delete" => {
@@ -188,6 +192,7 @@ impl Server {
         let _ = self.sessions.capabilities.set(request.client_capabilities);
         let prompts = PromptCapabilities::new().image(true).embedded_context(true);
         let sessions = SessionCapabilities::new()
+            .additional_directories(SessionAdditionalDirectoriesCapabilities::new())
             .list(SessionListCapabilities::new())
             .resume(SessionResumeCapabilities::new())
             .close(SessionCloseCapabilities::new())

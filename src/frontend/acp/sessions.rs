@@ -29,6 +29,8 @@ pub struct Request {
     pub id: RequestId,
     pub which: Which,
     pub folder: PathBuf,
+    /// Beside `folder`, as with `--add-dir`.
+    pub more: Vec<PathBuf>,
     pub mcp_servers: Vec<McpServer>,
     pub replay: bool,
 }
@@ -97,9 +99,9 @@ impl Sessions {
     }
 
     async fn opened(&self, request: Request) -> Result<Session, Error> {
-        let Request { which, folder, mcp_servers, replay, .. } = request;
-        if !folder.is_absolute() {
-            return Err(error::invalid_params(format!("cwd is not absolute: {}", folder.display())));
+        let Request { which, folder, more, mcp_servers, replay, .. } = request;
+        if let Some(folder) = more.iter().chain([&folder]).find(|folder| !folder.is_absolute()) {
+            return Err(error::invalid_params(format!("the path is not absolute: {}", folder.display())));
         }
         // Loading a session that's open here restarts it.
         if let Which::Stored(id) = &which {
@@ -107,7 +109,7 @@ impl Sessions {
         }
         let capabilities = self.capabilities.get().cloned().unwrap_or_default();
         let files = Arc::new(ClientFiles::new(self.client.clone(), capabilities.fs.clone()));
-        let wanted = Wanted { folder, which, mcp_servers, files: Arc::clone(&files) };
+        let wanted = Wanted { folder, more, which, mcp_servers, files: Arc::clone(&files) };
         let opened = self.source.open(wanted).await?;
         let mut session = Session::new(opened, self.client.clone(), capabilities);
         files.belong_to(&session.id);

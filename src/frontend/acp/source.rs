@@ -20,6 +20,7 @@ pub enum Which {
 
 pub struct Wanted {
     pub folder: PathBuf,
+    pub more: Vec<PathBuf>,
     pub which: Which,
     pub mcp_servers: Vec<McpServer>,
     pub files: Arc<ClientFiles>,

@@ -47,7 +47,7 @@ impl Source {
     }
 
     async fn opened(&self, wanted: Wanted) -> Result<Opened, Error> {
-        let Wanted { folder, which, mcp_servers, files } = wanted;
+        let Wanted { folder, more, which, mcp_servers, files } = wanted;
         let (which, fork) = match which {
             Asked::New => (SessionSelector::New, false),
             Asked::Stored(id) => (SessionSelector::Id(id), false),
@@ -56,7 +56,8 @@ impl Source {
         if let SessionSelector::Id(id) = &which {
             stored_in(&folder, id)?;
         }
-        let cli = self.cli(folder, fork);
+        let mut cli = self.cli(folder, fork);
+        cli.model.add_dir.extend(more);
         let mut setup = agent_setup::setup(&cli, true, &which).await.map_err(failed)?;
         if setup.loaded.provider.is_none() {
             return Err(no_model());
