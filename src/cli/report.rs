@@ -1,7 +1,8 @@
 //! Output and failures: `error:`, `hint:`, and an exit code for each kind.
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{Read as _, Write};
+use std::path::Path;
 use std::process;
 
 use base::config::error::ConfigError;
@@ -10,6 +11,9 @@ use base::protocol::exit_code::ExitCode;
 use base::sanitize::{clean, escape, reveal};
 use context::session::log::LogError;
 use evidence::note::error::NoteError;
+
+/// Of standard input.
+const MAX_BYTES: u64 = 10 * 1024 * 1024;
 
 #[derive(Debug)]
 pub struct Failure {
@@ -143,4 +147,34 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn written(lost: Option<&str>) -> Result<(), Failure> {
     let hint = "the work is in the session; `mycode resume --last` shows it";
     lost.map_or(Ok(()), Err).or_task("the output could not be written", hint)
+}
+
+/// Whether the file can be written: checked before the work, not after.
+pub fn check_output(file: Option<&Path>) -> Result<(), Failure> {
+    let Some(file) = file else { return Ok(()) };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let can_hold = folder.is_none_or(Path::is_dir) && !file.is_dir();
+    can_hold.then_some(()).ok_or_else(|| {
+        let hint = "create the folder first, or name another file";
+        Failure::usage(format!("--output {}: there is no folder for it", file.display()), hint)
+    })
+}
+
+pub fn write_output(file: Option<&Path>, answer: Option<&str>) -> Result<(), Failure> {
+    let (Some(file), Some(answer)) = (file, answer) else { return Ok(()) };
+    std::fs::write(file, format!("{}\n", answer.trim_end())).or_task(
+        format!("the answer could not be written to {}", file.display()),
+        "`mycode resume --last` shows it",
+    )
+}
+
+/// All of it, as text.
+pub fn standard_input() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        let hint = "put the text into a file and name the file in the task";
+        return Err(Failure::usage("standard input is larger than 10 MiB", hint));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -30,7 +30,8 @@ fn place() -> Workplace {
 
 fn review(place: &Workplace, server: &FakeServer, args: &[&str]) -> std::process::Output {
     let url = server.base_url();
-    let all = [&["review", "--base-url", &url, "--model", "test-model"], args].concat();
+    let command = if args.first() == Some(&"exec") { &[][..] } else { &["review"] };
+    let all = [command, args, &["--base-url", &url, "--model", "test-model"]].concat();
     place.command(&all).output().unwrap()
 }
 
@@ -74,9 +75,15 @@ fn a_branch_or_a_commit_is_reviewed() {
     place.git(&["add", "."]);
     place.git(&["commit", "-qm", "second"]);
     place.file("a.py", "x = 3\n");
-    for (args, shown, hidden) in
-        [(&["main"][..], "+x = 3", "+x = 2"), (&["--commit", "HEAD"], "+x = 2", "+x = 3")]
-    {
+    // The last ones as `codex exec review` has them.
+    for (args, shown, hidden) in [
+        (&["main"][..], "+x = 3", "+x = 2"),
+        (&["--commit", "HEAD", "-o", "review.md"], "+x = 2", "+x = 3"),
+        (&["exec", "review", "--base", "main", "--skip-git-repo-check"], "+x = 3", "+x = 2"),
+        (&["exec", "review", "--commit=HEAD", "--title", "second"], "+x = 2", "+x = 3"),
+        (&["exec", "-s", "read-only", "review", "--uncommitted"], "-x = 2", "+y = 1"),
+        (&["exec", "review", "Look at the SQL."], "Look at the SQL.", "+y = 1"),
+    ] {
         let server = FakeServer::start(vec![say(r#"{"verdict": "pass"}"#)]);
         let out = review(&place, &server, args);
         assert_eq!(
@@ -88,10 +95,12 @@ fn a_branch_or_a_commit_is_reviewed() {
         let asked = &server.requests()[0].raw;
         assert!(asked.contains(shown) && !asked.contains(hidden), "{asked}");
     }
+    assert_eq!(place.text("review.md"), "No findings.\n");
     let server = FakeServer::start(vec![]);
     let out = review(&place, &server, &["no-such-branch"]);
     assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
     place.git(&["checkout", "-q", "."]);
+    std::fs::remove_file(place.project().join("review.md")).unwrap();
     let out = review(&place, &server, &[]);
     assert_eq!(out.status.code(), Some(0), "nothing to review: {}", stderr(&out));
 }

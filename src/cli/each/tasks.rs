@@ -9,8 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::cli::commands::work::exec::piped;
-use crate::cli::report::{Failure, OrFail};
+use crate::cli::report::{self, Failure, OrFail};
 use base::{file, sanitize};
 use context::session::log;
 
@@ -36,7 +35,7 @@ struct Fields {
 
 pub fn read(path: &Path) -> Result<Vec<BatchTask>, Failure> {
     let bytes = match path == Path::new(STDIN) {
-        true => piped::all()?.into_bytes(),
+        true => report::standard_input()?.into_bytes(),
         false => file::read(path, MAX_BYTES)
             .map(|(bytes, _)| bytes)
             .or_usage(format!("can't read {}", path.display()), "name a file with one task per line")?,

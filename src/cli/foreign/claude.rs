@@ -81,7 +81,7 @@ pub fn translated(
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,
 ) -> Result<Rewritten, Failure> {
-    let mut done = rewrite(ROWS, args, takes_value)?;
+    let mut done = rewrite(&[ROWS], args, takes_value)?;
     for model in done.take("--model") {
         if ALIASES.contains(&model.as_str()) {
             done.notes.push(format!(

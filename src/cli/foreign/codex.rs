@@ -1,7 +1,7 @@
 //! The options of `codex exec`, as its source (`codex-rs/exec/src/cli.rs`, November 2026) and `@openai/codex-sdk` 0.163.0 have
 //! them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use super::rewrite::{Here, NOT_USED, OptionRow, Rewritten, Takes, rewrite, row};
 use crate::cli::args::PERMISSIONS;
@@ -33,6 +33,16 @@ pub const ROWS: &[OptionRow] = &[
     row(&["--local-provider"], Takes::One, Here::Refused, "use --base-url http://localhost:11434/v1 --model NAME"),
 ];
 
+/// What `codex exec review` has besides.
+#[rustfmt::skip]
+pub const REVIEW: &[OptionRow] = &[
+    row(&["--uncommitted"], Takes::Nothing, Here::Nothing, "what review looks at without a branch"),
+    row(&["--base"], Takes::One, Here::Of(branch), "the branch, as mycode review BRANCH"),
+    row(&["--commit"], Takes::One, Here::As("--commit"), "--commit"),
+    row(&["--title"], Takes::One, Here::Nothing, NOT_USED),
+    row(&["--experimental-json"], Takes::Nothing, Here::Note, "a review is text, or one object with --json"),
+];
+
 /// Settings for `-c`, by their keys.
 #[rustfmt::skip]
 pub const SETTINGS: &[OptionRow] = &[
@@ -48,14 +58,24 @@ pub const SETTINGS: &[OptionRow] = &[
 const NO_EFFECT: &str = "Codex's setting has no effect here; `mycode doctor --config` shows mycode's";
 const OTHER_SETTING: OptionRow = row(&[], Takes::One, Here::Note, NO_EFFECT);
 
-/// What stands behind `exec`, in our options; with `resume` and `review` as Codex has them.
+/// What stands behind `exec`, in our options, and which command of ours it is: `resume` and `review` are Codex's own.
 pub fn translated(
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,
-) -> Result<Rewritten, Failure> {
+) -> Result<(&'static str, Rewritten), Failure> {
     let mut settings = Vec::new();
     let kept: Vec<OsString> = separated(args, &mut settings);
-    let mut done = rewrite(ROWS, kept.into_iter(), takes_value)?;
+    let mut done = rewrite(&[ROWS], kept.iter().cloned(), &takes_value)?;
+    let reviews = reviewed(&done);
+    if reviews {
+        done = rewrite(&[REVIEW, ROWS], kept.into_iter(), takes_value)?;
+        let words = std::mem::take(&mut done.words);
+        if words.len() > 1 {
+            let mut focus = OsString::from("--focus=");
+            focus.push(words[1..].join(OsStr::new(" ")));
+            done.options.push(focus);
+        }
+    }
     for (key, value) in settings {
         let row = SETTINGS.iter().find(|row| row.names.contains(&key.as_str())).unwrap_or(&OTHER_SETTING);
         done.apply(row, &format!("-c {key}"), &[value])?;
@@ -69,7 +89,7 @@ pub fn translated(
     if done.uses("--experimental-json") && std::env::var_os("CODEX_API_KEY").is_some() {
         done.add(&["--api-key-env", "CODEX_API_KEY"]);
     }
-    Ok(done)
+    Ok((if reviews { "review" } else { "exec" }, done))
 }
 
 /// Takes the settings out; a `-c` without one becomes `--continue`.
@@ -124,10 +144,21 @@ fn resumed(done: &mut Rewritten) {
     }
 }
 
+/// `review` likewise, and before one argument that is a sentence or `-`.
+fn reviewed(done: &Rewritten) -> bool {
+    let asks = |word: &OsString| word == "-" || word.to_string_lossy().contains(' ');
+    done.words.first().is_some_and(|word| word == "review")
+        && (done.words.len() == 1 || done.option_after_word || done.words.len() == 2 && asks(&done.words[1]))
+}
+
 fn is_session(word: &str) -> bool {
     word.len() >= 8
         && word.contains(|c: char| c.is_ascii_digit())
         && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
+fn branch(name: &str) -> Result<Vec<String>, String> {
+    Ok(vec![name.to_owned()])
 }
 
 fn sandbox(mode: &str) -> Result<Vec<String>, String> {

@@ -13,6 +13,7 @@ pub fn page() -> String {
     for (title, rows) in [
         ("Options of claude -p", claude::ROWS),
         ("Options of codex exec", codex::ROWS),
+        ("Options of codex exec review", codex::REVIEW),
         ("Settings of codex exec (-c KEY=VALUE)", codex::SETTINGS),
     ] {
         let _ = write!(page, "\n{title}:\n");

@@ -56,9 +56,9 @@ pub struct Rewritten {
     pub option_after_word: bool,
 }
 
-/// `takes_value` knows our own options. Whatever no table has is passed on.
+/// The first table that has an option says what it is. `takes_value` knows our own; whatever no table has is passed on.
 pub fn rewrite(
-    rows: &[OptionRow],
+    tables: &[&[OptionRow]],
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,
 ) -> Result<Rewritten, Failure> {
@@ -82,7 +82,7 @@ pub fn rewrite(
         let mut next = |wanted: fn(&str) -> bool| {
             args.next_if(|next| next.to_str().is_some_and(wanted)).and_then(|next| next.into_string().ok())
         };
-        let Some(row) = rows.iter().find(|row| row.names.contains(&name)) else {
+        let Some(row) = tables.iter().copied().flatten().find(|row| row.names.contains(&name)) else {
             let value = (inline.is_none() && takes_value(name)).then(|| args.next()).flatten();
             done.options.push(arg);
             done.options.extend(value);

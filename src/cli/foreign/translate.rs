@@ -15,15 +15,10 @@ pub fn translated(
     let first = args.first().and_then(|arg| arg.to_str()).unwrap_or_default();
     let takes_value = |option: &str| with_values(command).contains(option);
     if first == "exec" || first == "e" {
-        let done = codex::translated(args.into_iter().skip(1), takes_value)?;
-        let reviews = done.words.first().is_some_and(|word| word == "review")
-            && (done.words.len() == 1 || done.option_after_word)
-            && command.find_subcommand("review").is_some();
-        return Ok(if reviews {
-            let words = done.words.into_iter().skip(1);
-            (std::iter::once("review".into()).chain(done.options).chain(words).collect(), done.notes)
-        } else {
-            exec(done, false)
+        let (name, done) = codex::translated(args.into_iter().skip(1), takes_value)?;
+        return Ok(match name {
+            "exec" => exec(done, false),
+            name => (std::iter::once(name.into()).chain(done.options).collect(), done.notes),
         });
     }
     let typed = args.iter().map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));

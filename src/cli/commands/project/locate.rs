@@ -1,7 +1,5 @@
 //! `mycode locate`: ranks the files that a task is about, for users and scripts.
 
-use std::io::Read;
-
 use serde_json::{Value, json};
 
 use clap::Args;
@@ -43,15 +41,11 @@ pub struct LocateArgs {
     pub explain: bool,
 }
 
-const MAX_TEXT_BYTES: u64 = 1 << 20;
-
 pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let mut text = args.query.clone();
     if text == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().take(MAX_TEXT_BYTES).read_to_end(&mut bytes)?;
-        text = String::from_utf8_lossy(&bytes).into_owned();
+        text = report::standard_input()?;
     }
     if text.trim().is_empty() && args.with.is_empty() {
         let hint = "mycode locate \"what should change\", or mycode locate --with FILE";

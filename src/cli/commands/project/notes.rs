@@ -1,6 +1,6 @@
 //! `mycode notes`: the project's notes for users and scripts. The store does the work.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::process::programs;
 use base::{clock, sanitize};
-use evidence::note::index::{MAX_NOTE_BYTES, NoteListing};
+use evidence::note::index::NoteListing;
 use evidence::note::record::{Note, NoteKind};
 use evidence::note::retrieval::graph;
 use evidence::note::retrieval::search::{self, NoteQuery};
@@ -151,7 +151,7 @@ pub fn run(cli: &SharedArgs, args: &NotesArgs) -> Result<(), Failure> {
         }
         Some(NotesCommand::New { title, content, fields }) => {
             let piped = content.is_none() && !std::io::stdin().is_terminal();
-            let content = if piped { Some(standard_input()?) } else { given(content.as_deref())? };
+            let content = if piped { Some(report::standard_input()?) } else { given(content.as_deref())? };
             let change = NoteChange { title: Some(title.clone()), content, ..fields_of(fields) };
             done(&store.create(change)?, "created", json)
         }
@@ -194,20 +194,9 @@ fn fields_of(fields: &FieldArgs) -> NoteChange {
 /// `-` reads standard input.
 fn given(content: Option<&str>) -> Result<Option<String>, Failure> {
     match content {
-        Some("-") => standard_input().map(Some),
+        Some("-") => report::standard_input().map(Some),
         content => Ok(content.map(str::to_owned)),
     }
-}
-
-fn standard_input() -> Result<String, Failure> {
-    let mut text = String::new();
-    // One byte over the limit is enough for a refusal with a reason.
-    std::io::stdin()
-        .lock()
-        .take(MAX_NOTE_BYTES + 1)
-        .read_to_string(&mut text)
-        .or_usage("standard input can't be read", "send UTF-8 text")?;
-    Ok(text)
 }
 
 fn as_json(note: &Note) -> Value {

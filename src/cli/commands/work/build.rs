@@ -8,7 +8,6 @@ use tokio_util::sync::CancellationToken;
 
 use clap::Args;
 
-use super::exec::piped;
 use super::exec::worktree::{self, OwnTree};
 use crate::cli::args::{STAGES, choice};
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
@@ -80,7 +79,7 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
         (None, false) => SessionSelector::New,
     };
     let task = match args.task.as_deref() {
-        Some("-") => Some(piped::all()?),
+        Some("-") => Some(report::standard_input()?),
         task => task.map(str::to_owned),
     };
     if matches!(which, SessionSelector::New) && task.as_deref().is_none_or(|task| task.trim().is_empty()) {

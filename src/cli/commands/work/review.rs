@@ -1,5 +1,6 @@
 //! `mycode review`: a reader with a fresh window looks at a diff and reports findings with place and severity.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -37,9 +38,13 @@ pub struct ReviewArgs {
     #[arg(long, value_name = "COMMIT", conflicts_with = "base")]
     pub commit: Option<String>,
 
-    /// What to look for, in words
+    /// What to look for, in words; - reads it from standard input
     #[arg(long, value_name = "TEXT")]
     pub focus: Option<String>,
+
+    /// Also write the review to this file
+    #[arg(short, long, value_name = "FILE", visible_alias = "output-last-message")]
+    pub output: Option<PathBuf>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -47,6 +52,7 @@ pub struct ReviewArgs {
 }
 
 pub async fn run(cli: &SharedArgs, args: &ReviewArgs) -> Result<u8, Failure> {
+    report::check_output(args.output.as_deref())?;
     let setup = agent_setup::setup(cli, false, &SessionSelector::New).await?;
     let session = assemble::roles(setup)?;
     let cancel = CancellationToken::new();
@@ -58,6 +64,7 @@ pub async fn run(cli: &SharedArgs, args: &ReviewArgs) -> Result<u8, Failure> {
     };
     let outcome = reviewed?;
     let code = u8::from(outcome.is_grave());
+    report::write_output(args.output.as_deref(), Some(&outcome.text()))?;
     if args.json {
         let cost_usd = roles.session.conversation.usage.cost_usd();
         let object = json!({
@@ -98,9 +105,12 @@ async fn review(roles: &mut Roles, args: &ReviewArgs) -> Result<ReviewOutcome, F
     let reviewer =
         ChangeReviewer { dispatcher: &agents.dispatcher, agents: &*agents.runner, window_tokens, cx };
     let mut spent = Vec::new();
-    let wanted = args.focus.as_deref().unwrap_or(WANTED);
+    let wanted = match args.focus.as_deref() {
+        Some("-") => report::standard_input()?,
+        focus => focus.unwrap_or(WANTED).to_owned(),
+    };
     let shown = reviewer::fitting(by_file(&diff));
-    let reviewed = reviewer.review(("What to check", wanted), ("Changes", &shown), &mut spent).await;
+    let reviewed = reviewer.review(("What to check", &wanted), ("Changes", &shown), &mut spent).await;
     let mut usage = Usage::default();
     for (model, used) in &spent {
         roles.session.conversation.add_side_usage(model, used)?;

@@ -1,6 +1,6 @@
 //! Input piped into `mycode exec`: the task itself, or text attached to it.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,19 +11,8 @@ use crate::cli::report::{self, Failure};
 use base::sanitize;
 use tools::output::{Keep, Limits, Spill};
 
-const MAX_BYTES: u64 = 10 * 1024 * 1024;
 /// Wait for a pipe's first byte: we may be started with a pipe that is never written to. As in Claude Code.
 const FIRST_BYTE: Duration = Duration::from_secs(3);
-
-pub fn all() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        let hint = "put the text into a file and name the file in the task";
-        return Err(Failure::usage("standard input is larger than 10 MiB", hint));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
 
 pub fn beside_prompt() -> Result<Option<String>, Failure> {
     let stdin = std::io::stdin();
@@ -38,7 +27,7 @@ pub fn beside_prompt() -> Result<Option<String>, Failure> {
         report::note("no input on stdin after 3 s; continuing without it (add < /dev/null to skip the wait)");
         return Ok(None);
     }
-    Ok(Some(all()?).filter(|text| !text.trim().is_empty()))
+    Ok(Some(report::standard_input()?).filter(|text| !text.trim().is_empty()))
 }
 
 /// The task with the text attached, in full or cut with the rest in a file.

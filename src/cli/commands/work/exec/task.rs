@@ -40,10 +40,7 @@ pub async fn run(
     if prompt.trim().is_empty() && (is_new || args.limits.until.is_some()) {
         return Err(empty_task());
     }
-    if let Some(file) = args.output.as_deref().filter(|file| !can_hold(file)) {
-        let hint = "create the folder first, or name another file";
-        return Err(Failure::usage(format!("--output {}: there is no folder for it", file.display()), hint));
-    }
+    report::check_output(args.output.as_deref())?;
     let (images, asked) = (args.form.images()?, prompt.clone());
     let mut setup = setup::setup(cli, args, which).await?;
     setup::refuse_unknown_command(&prompt, &setup)?;
@@ -84,11 +81,11 @@ pub async fn run(
 /// The task, and text that was piped in beside it.
 pub fn prompt(args: &ExecArgs) -> Result<(String, Option<String>), Failure> {
     Ok(match args.prompt.as_deref() {
-        Some("-") => (piped::all()?, None),
+        Some("-") => (report::standard_input()?, None),
         Some(prompt) => (prompt.to_owned(), piped::beside_prompt()?),
         // At a terminal, reading would wait for input that we never asked for.
         None if std::io::stdin().is_terminal() => (String::new(), None),
-        None => (piped::all()?, None),
+        None => (report::standard_input()?, None),
     })
 }
 
@@ -114,21 +111,10 @@ async fn work(
             .or_task("the trajectory could not be written", "`mycode export --format atif` writes it too")?;
     }
     report::written(outcome.lost.as_deref())?;
-    if let (Some(file), Some(answer)) = (&args.output, &outcome.answer) {
-        std::fs::write(file, format!("{}\n", answer.trim_end())).or_task(
-            format!("the answer could not be written to {}", file.display()),
-            "`mycode resume --last` shows it",
-        )?;
-    }
+    report::write_output(args.output.as_deref(), outcome.answer.as_deref())?;
     Ok(outcome.exit_code)
 }
 
 pub fn empty_task() -> Failure {
     Failure::usage("the task is empty", "describe the task: mycode exec \"fix the failing test\"")
-}
-
-/// Whether the file can be written: checked before the work, not after.
-fn can_hold(file: &Path) -> bool {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.is_none_or(Path::is_dir) && !file.is_dir()
 }
