@@ -54,6 +54,7 @@ use tools::own_agents;
 use tools::own_commands;
 use tools::plan::task::Task;
 use tools::ports::EditorFiles;
+use tools::registry;
 use tools::run::services::Services;
 
 /// What a run's flags allow it to do and cost, including its sub-agents and the roles of a build.
@@ -157,6 +158,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     cx.services = limits.keep.then(|| Arc::new(Services::new(&setup.project_state)));
     if dispatcher.cx.services.is_some() {
         dispatcher.describe(toolset::with_keep);
+    }
+    if loaded.work.patch_tool && setup.model.contains("gpt-") {
+        dispatcher.describe(registry::with_patch);
     }
     notices.extend(dispatcher.policy.rules().damage());
     if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.can_mask() {

@@ -298,29 +298,18 @@ fn read_gemini(reply: &Value, found: &mut SearchResult) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use base::config::settings::{ProviderSettings, ToolCalls};
+    use base::config::settings::ProviderSettings;
     use base::secret::Secret;
 
     fn settings(kind: ProviderKind, base_url: &str) -> ProviderSettings {
         ProviderSettings {
             kind,
             base_url: base_url.to_owned(),
-            api_key: None,
             model: "m".into(),
-            script: None,
-            headers: Vec::new(),
             idle_timeout_s: 1,
             answer_timeout_s: 1,
             max_tries: 1,
-            wait_s: None,
-            max_output_tokens: None,
-            temperature: None,
-            reasoning_effort: None,
-            verbosity: None,
-            bearer: false,
-            api_key_command: None,
-            tool_calls: ToolCalls::Auto,
-            servers: None,
+            ..ProviderSettings::default()
         }
     }
 

@@ -1,10 +1,11 @@
 //! The list of tools, in the order the model sees them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::api::{Tool, ToolError, TypedTool as _};
+use super::api::{Tool, ToolError, TypedTool as _, object};
 use super::arguments::tool_names;
 use crate::file::edit::{Edit, MultiEdit};
 use crate::file::patch::in_command;
@@ -24,6 +25,8 @@ use crate::run::bash::Bash;
 use crate::run::job::Job;
 use crate::web::fetch::WebFetch;
 use crate::web::search::WebSearch;
+use base::config::prompts;
+use base::model::call::ToolSpec;
 
 /// All built-in tools, the most used first. The order is part of the stable prompt prefix.
 pub fn builtin() -> Vec<Box<dyn Tool>> {
@@ -51,6 +54,13 @@ pub fn on_demand(searches: bool) -> Vec<Box<dyn Tool>> {
     let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(WebFetch), Box::new(WebSearch), Box::new(Symbols)];
     tools.retain(|tool| searches || tool.name() != WebSearch::NAME);
     tools
+}
+
+/// With the tool that GPT models were trained with; its calls are those of Edit.
+pub fn with_patch(specs: &[ToolSpec]) -> Arc<[ToolSpec]> {
+    let (name, description) = ("apply_patch".into(), prompts::TOOL_APPLY_PATCH.trim_end().into());
+    let patch = ToolSpec { name, description, schema: object("input") };
+    specs.iter().cloned().chain([patch]).collect()
 }
 
 /// Tools left out of the smallest windows: others do the same, or the task can be done without them.

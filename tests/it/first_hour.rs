@@ -170,3 +170,29 @@ fn print_flag() {
     let old = place.command(&["exec", "-p", "full", "task"]).output().unwrap();
     assert_eq!(old.status.code(), Some(2), "-p no longer means --permission");
 }
+
+/// With keys of several vendors the chat asks which is meant, once; where no one can be asked, the first is used and said.
+#[test]
+fn several_keys_are_asked_about_once() {
+    let place = Workplace::new();
+    std::fs::write(place.home().join("config.toml"), "nudges = false\n").unwrap();
+    // Nobody is reached.
+    let keys = [("OPENAI_API_KEY", "ko"), ("DEEPSEEK_API_KEY", "kd"), ("HTTPS_PROXY", "http://127.0.0.1:9")];
+    let out = place.command(&["exec", "--wait", "1s", "go"]).envs(keys).output().unwrap();
+    let said = stderr(&out);
+    assert!(said.contains("Using openai/gpt-6.2-sol, the first of 2 vendors with a key"), "{said}");
+    let mut screen = Screen::start_with(&place, &[], (100, 24), &keys);
+    let asked = screen.wait("chooses another:");
+    assert!(
+        asked.contains("[1] openai/gpt-6.2-sol") && asked.contains("[2] deepseek/deepseek-flash"),
+        "{asked}"
+    );
+    screen.keys("2\r");
+    screen.wait("/help");
+    drop(screen);
+    let kept = std::fs::read_to_string(place.home().join("config.toml")).unwrap();
+    assert_eq!(kept, "model = \"deepseek/deepseek-flash\"\nnudges = false\n");
+    let screen = Screen::start_with(&place, &[], (100, 24), &keys);
+    let shown = screen.wait("deepseek-flash");
+    assert!(!shown.contains("Several vendors"), "{shown}");
+}

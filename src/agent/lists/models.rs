@@ -67,11 +67,7 @@ fn configured(loaded: &Loaded) -> Vec<ModelRow> {
     let mut rows: Vec<ModelRow> = named.map(|name| row(name, "configured")).collect();
     rows.dedup_by(|a, b| a.name == b.name);
     let others = loaded.vendors.iter().filter(|(vendor, _)| !vendor.default.is_empty());
-    rows.extend(others.map(|(vendor, settings)| {
-        // OpenRouter's own model has its name already.
-        let model = settings.model.strip_prefix(&format!("{}/", vendor.name())).unwrap_or(&settings.model);
-        row(&format!("{}/{model}", vendor.name()), "its key is set")
-    }));
+    rows.extend(others.map(|(vendor, settings)| row(&vendor.full_name(&settings.model), "its key is set")));
     rows
 }
 

@@ -2,7 +2,7 @@
 
 use base::clock;
 use base::config::provider::models;
-use base::model::usage::Usage;
+use base::model::usage::{PriceUsed, Usage};
 use base::protocol::event::WindowState;
 use context::session::record::RequestRecord;
 use context::tokens::calibration::Calibration;
@@ -18,6 +18,7 @@ pub struct UsageMeter {
     pub total: Usage,
     /// `None` once a request's price is unknown.
     cost_usd: Option<f64>,
+    price: Option<PriceUsed>,
     last_request_ms: u64,
     /// Pauses longer than a normal prompt cache lives but shorter than a long-lived one.
     pub pauses: u32,
@@ -32,6 +33,7 @@ impl Default for UsageMeter {
         Self {
             total: Usage::default(),
             cost_usd: Some(0.0),
+            price: None,
             last_request_ms: 0,
             pauses: 0,
             last_reported: None,
@@ -56,6 +58,8 @@ impl UsageMeter {
         self.total.add(usage);
         let cost = models::cost(model, usage, ms);
         self.cost_usd = self.cost_usd.zip(cost).map(|(before, cost)| before + cost);
+        let used = models::price_used(model, ms);
+        self.price = Some(self.price.map_or(used, |before| before.with(used)));
     }
 
     pub fn forget_report(&mut self) {
@@ -78,6 +82,7 @@ impl UsageMeter {
             estimated: self.last_reported.is_none() && calibration.error_percent(estimated) > EXACT_PERCENT,
             total: self.total,
             cost_usd: self.cost_usd(),
+            price: self.price.unwrap_or_default(),
         }
     }
 

@@ -16,6 +16,7 @@ pub const TOOL_GREP: &str = include_str!("../../../prompts/tools/grep.md");
 pub const TOOL_READ: &str = include_str!("../../../prompts/tools/read.md");
 pub const TOOL_WRITE: &str = include_str!("../../../prompts/tools/write.md");
 pub const TOOL_EDIT: &str = include_str!("../../../prompts/tools/edit.md");
+pub const TOOL_APPLY_PATCH: &str = include_str!("../../../prompts/tools/apply_patch.md");
 pub const TOOL_MULTI_EDIT: &str = include_str!("../../../prompts/tools/multi_edit.md");
 pub const TOOL_BASH: &str = include_str!("../../../prompts/tools/bash.md");
 pub const TOOL_JOB: &str = include_str!("../../../prompts/tools/job.md");

@@ -60,6 +60,8 @@ pub struct ProviderSettings {
     /// The key is a token for the `authorization` header, in Anthropic's dialect too.
     pub bearer: bool,
     pub model: Arc<str>,
+    /// Asked instead of a default that the account can't use.
+    pub next_models: Vec<Arc<str>>,
     pub script: Option<PathBuf>,
     pub headers: Vec<(String, String)>,
     /// Gives up on an answer after this time without data.
@@ -272,6 +274,8 @@ pub struct WorkSettings {
     pub inject_notes: Option<NoteLimits>,
     /// Whether services that the model starts in `exec` may outlive it.
     pub keep_services: bool,
+    /// GPT models are offered `apply_patch`, too.
+    pub patch_tool: bool,
     /// Whether the model is told what the program saw of its work.
     pub nudges: bool,
 }

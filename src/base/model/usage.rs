@@ -45,6 +45,35 @@ impl Usage {
     }
 }
 
+/// Which of a model's prices a cost has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PriceUsed {
+    #[default]
+    Usual,
+    /// From a day on.
+    Later,
+    /// At hours that cost more.
+    Peak,
+    Mixed,
+}
+
+impl PriceUsed {
+    pub fn with(self, other: Self) -> Self {
+        if self == other { self } else { Self::Mixed }
+    }
+
+    /// What stands behind a cost.
+    pub fn note(self) -> &'static str {
+        match self {
+            Self::Usual => "",
+            Self::Later => " (the new price)",
+            Self::Peak => " (peak hours)",
+            Self::Mixed => " (in part peak hours or a new price)",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {

@@ -14,7 +14,7 @@ use crate::config::mode::Mode;
 use crate::config::provider::saved_keys::VendorKey;
 use crate::config::settings::Permission;
 use crate::model::item::{Item, ItemId, ReminderTopic, ToolResult};
-use crate::model::usage::Usage;
+use crate::model::usage::{PriceUsed, Usage};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -183,6 +183,8 @@ pub struct WindowState {
     pub estimated: bool,
     pub total: Usage,
     pub cost_usd: Option<f64>,
+    #[serde(default)]
+    pub price: PriceUsed,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -50,6 +50,15 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
         loaded.work.permission = Permission::ReadOnly;
         loaded.notices.push(note);
     }
+    let undecided: Vec<String> =
+        loaded.undecided().iter().map(|(vendor, made)| vendor.full_name(&made.model)).collect();
+    if let Some(first) = undecided.first() {
+        loaded.notices.push(format!(
+            "Using {first}, the first of {} vendors with a key ({}). --model or `model = …` in config.toml chooses.",
+            undecided.len(),
+            undecided.join(", ")
+        ));
+    }
     let provider: Arc<dyn Provider> = match &loaded.provider {
         Some(settings) => registry::build_all(settings, &loaded)?,
         None => match probe::find_local().await {

@@ -139,7 +139,7 @@ pub fn ask_busy(project_state: &Path, workspace: &Path, log: PathBuf) -> Result<
     }
 }
 
-fn answer() -> Result<String, Failure> {
+pub fn answer() -> Result<String, Failure> {
     io::stdout().flush()?;
     let mut answer = Vec::new();
     io::Read::take(io::stdin().lock(), MAX_ANSWER_BYTES).read_until(b'\n', &mut answer)?;

@@ -2,5 +2,6 @@
 
 pub mod agent_setup;
 pub mod ask;
+pub mod ask_vendor;
 pub mod limits;
 pub mod open;

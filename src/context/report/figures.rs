@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use base::clock;
 use base::config::provider::models;
-use base::model::usage::Usage;
+use base::model::usage::{PriceUsed, Usage};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
@@ -63,6 +63,9 @@ pub struct ModelFigures {
     pub requests: u64,
     pub tokens: Usage,
     pub cost_usd: Option<f64>,
+    /// Which price the cost has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceUsed>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -87,6 +90,8 @@ impl Figures {
         today.tokens = today.tokens.saturating_add(usage.total());
         if let Some(cost) = models::cost(model, usage, ms) {
             row.cost_usd = Some(row.cost_usd.unwrap_or(0.0) + cost);
+            let used = models::price_used(model, ms);
+            row.price = Some(row.price.map_or(used, |before| before.with(used)));
             today.cost_usd += cost;
         }
     }
@@ -121,6 +126,10 @@ impl Figures {
             sum.tokens.add(&more.tokens);
             sum.cost_usd = match (sum.cost_usd, more.cost_usd) {
                 (Some(a), Some(b)) => Some(a + b),
+                (a, b) => a.or(b),
+            };
+            sum.price = match (sum.price, more.price) {
+                (Some(a), Some(b)) => Some(a.with(b)),
                 (a, b) => a.or(b),
             };
         });

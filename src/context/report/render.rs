@@ -163,7 +163,8 @@ fn cost(total: &Figures) -> String {
         return if total.models.is_empty() { "" } else { "unknown: the model table has no price" }.to_owned();
     };
     let models = total.models.iter().map(|(name, model)| {
-        format!("{name} {}", model.cost_usd.map_or_else(|| "price unknown".to_owned(), dollars))
+        let note = model.price.unwrap_or_default().note();
+        format!("{name} {}{note}", model.cost_usd.map_or_else(|| "price unknown".to_owned(), dollars))
     });
     format!("{} ({})", dollars(sum), models.collect::<Vec<_>>().join(", "))
 }
@@ -180,7 +181,8 @@ pub fn costs(report: &Report) -> Vec<(String, String)> {
     };
     for (name, model) in &total.models {
         let asked = count(model.requests, "request");
-        rows.push((name.clone(), format!("{} · {asked}", row(&model.tokens, model.cost_usd))));
+        let note = model.price.unwrap_or_default().note();
+        rows.push((name.clone(), format!("{} · {asked}{note}", row(&model.tokens, model.cost_usd))));
     }
     if !rows.is_empty() {
         rows.push(("total".to_owned(), row(&total.tokens, total.cost_usd())));

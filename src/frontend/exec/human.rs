@@ -9,7 +9,7 @@ use base::config::settings::Permission;
 use base::format::diff_cut::{self, DiffCut};
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ReminderTopic};
-use base::model::usage::Usage;
+use base::model::usage::{PriceUsed, Usage};
 use base::protocol::approval::Question;
 use base::protocol::event::{EndReason, Event, Level, ServiceRow, TurnEnd, silence};
 use base::protocol::goal::{GoalRound, GoalState};
@@ -35,7 +35,7 @@ pub struct Human<O, L> {
     partial: String,
     titles: HashMap<Arc<str>, String>,
     last_started: Option<Arc<str>>,
-    cost_usd: Option<f64>,
+    cost: Option<(f64, PriceUsed)>,
     permission: Option<Permission>,
     goal: Option<GoalState>,
 }
@@ -51,7 +51,7 @@ impl<O: Write, L: Write> Human<O, L> {
             partial: String::new(),
             titles: HashMap::new(),
             last_started: None,
-            cost_usd: None,
+            cost: None,
             permission: None,
             goal: None,
         }
@@ -182,7 +182,9 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             Event::Session(session) => self.permission = Some(session.permission),
             Event::Permission(permission) => self.permission = Some(*permission),
             Event::Compacting { running: true } => self.line(DIM, "compacting older turns"),
-            Event::Window(window) => self.cost_usd = window.cost_usd.or(self.cost_usd),
+            Event::Window(window) => {
+                self.cost = window.cost_usd.map(|cost| (cost, window.price)).or(self.cost)
+            }
             _ => {}
         }
         Ok(())
@@ -250,8 +252,8 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             let [input, cached, output] = [usage.input, usage.cached, usage.output].map(text::human_tokens);
             summary.push_str(&format!(", {input} tokens in ({cached} cached), {output} out"));
         }
-        if let Some(cost) = self.cost_usd {
-            summary.push_str(&format!(", session ${cost:.4}"));
+        if let Some((cost, price)) = self.cost {
+            summary.push_str(&format!(", session ${cost:.4}{}", price.note()));
         }
         summary.push_str(&format!(", {}", seconds(end.elapsed_ms)));
         self.line(DIM, &summary);

@@ -105,6 +105,7 @@ impl<O: Write> Printer for Json<O> {
                 self.line(json!({
                     "type": "usage", "used_tokens": window.used_tokens, "window_tokens": window.window_tokens,
                     "estimated": window.estimated, "total": window.total, "cost_usd": window.cost_usd,
+                    "price": window.cost_usd.map(|_| window.price),
                 }))
             }
             _ => Ok(()),

@@ -23,10 +23,7 @@ pub struct Rule {
 pub static ANYWHERE: [Rule; 9] = [
     Rule {
         signs: "PRIVATE",
-        pattern: Pattern::new(concat!(
-            r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----((?:[A-Za-z0-9+/=\s:,.()-]|\\[nr])*?)",
-            r"(-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|[^A-Za-z0-9+/=\s:,.()\\-]|\z)",
-        )),
+        pattern: Pattern::new(include_str!("private_key.regex")),
         secret: |found| {
             let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
             let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
@@ -36,10 +33,7 @@ pub static ANYWHERE: [Rule; 9] = [
     // The end of a private key whose start isn't visible.
     Rule {
         signs: "PRIVATE",
-        pattern: Pattern::new(concat!(
-            r"(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])+)+(?:[A-Za-z0-9+/=]+\s+)?",
-            r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----",
-        )),
+        pattern: Pattern::new(include_str!("private_key_end.regex")),
         secret: |found| Some((found.get(0)?.range(), "private-key")),
     },
     Rule {
@@ -71,10 +65,7 @@ pub static ANYWHERE: [Rule; 9] = [
     },
     Rule {
         signs: "earer asic uthorization EARER ASIC UTHORIZATION",
-        pattern: Pattern::new(concat!(
-            r#"(?i)(?:authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token|apikey|digest)?\s*"#,
-            r#"|(?-u:\b)(?:bearer|basic)\s)([A-Za-z0-9._~+/=-]{8,})"#,
-        )),
+        pattern: Pattern::new(include_str!("authorization.regex")),
         secret: |found| {
             let value = found.get(1).filter(|value| value::is_credential(value.as_str()))?;
             Some((value.range(), "token"))
@@ -88,11 +79,7 @@ pub static ANYWHERE: [Rule; 9] = [
     // `password: …` in other languages: the word, a sign or a word for "is", the value.
     Rule {
         signs: "密码 密碼 口令 密钥 密鑰 令牌 パスワード 暗証番号 비밀번호 암호 ontrase lave enha passe арол окен asswort ennwort",
-        pattern: Pattern::new(concat!(
-            r"(?i)(?:密码|密碼|口令|密钥|密鑰|令牌|パスワード|暗証番号|비밀번호|암호|contraseña|clave|senha|mot de passe|парол\w{0,2}|токен\w{0,2}",
-            r"|passwort|kennwort)\s*(?:[:：=＝]|是|为|為|は|이|은|는|\b(?:is|es|é|est|ist|это)\b|—|-)\s*",
-            r#"["'`「“]?([^\s"'`」”,;，。、；]{6,})"#,
-        )),
+        pattern: Pattern::new(include_str!("other_languages.regex")),
         secret: |found| {
             let value = found.get(1)?;
             let shown = value.as_str().trim_end_matches(['.', '!', '?', ')', ':']);
@@ -105,10 +92,7 @@ pub static ANYWHERE: [Rule; 9] = [
 /// For what the user typed: sentences such as `the password is …`.
 pub static TYPED: [Rule; 1] = [Rule {
     signs: "",
-    pattern: Pattern::new(concat!(
-        r"(?i)(?-u:\b)(password|passwd|passphrase|secret|token|api[ _-]?key)(?-u:\b)",
-        r#"(?: for [\w.-]+)? (?:is|was|=>|->) ["'`]?([^\s"'`,;]{6,})"#,
-    )),
+    pattern: Pattern::new(include_str!("typed.regex")),
     secret: |found| {
         let (name, value) = (found.get(1)?.as_str().to_ascii_lowercase(), found.get(2)?);
         let shown = value.as_str().trim_end_matches(['.', '!', '?', ')', ':']);
@@ -120,10 +104,7 @@ pub static TYPED: [Rule; 1] = [Rule {
 /// For a `.env` file: every value is a secret unless it is clearly public.
 pub static DOTENV: [Rule; 1] = [Rule {
     signs: "=",
-    pattern: Pattern::new(concat!(
-        r"(?m)(?:^|[\s:+-])(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_.]*)=",
-        r#"(?:"(?P<double>[^"\n]+)"|'(?P<single>[^'\n]+)'|(?P<bare>[^\s"'][^\n\r]*))"#,
-    )),
+    pattern: Pattern::new(include_str!("dotenv.regex")),
     secret: |found| {
         let value = ["double", "single", "bare"].iter().find_map(|group| found.name(group))?;
         let trimmed = value.as_str().split(" #").next().unwrap_or_default().trim_end();

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -85,6 +86,42 @@ impl Lessons {
     }
 }
 
+/// What an account uses in place of its vendor's default, if it can't use that.
+#[derive(Debug, Default)]
+pub struct Instead {
+    /// The default first.
+    models: Vec<Arc<str>>,
+    used: AtomicUsize,
+}
+
+impl Instead {
+    pub fn new(settings: &ProviderSettings) -> Self {
+        let next = settings.next_models.iter().cloned();
+        Self { models: std::iter::once(Arc::clone(&settings.model)).chain(next).collect(), ..Self::default() }
+    }
+
+    pub fn of(&self, model: &mut Arc<str>) {
+        if self.models.first() == Some(model) {
+            *model = Arc::clone(&self.models[self.used.load(Ordering::Relaxed)]);
+        }
+    }
+
+    /// Whether there is another model to ask.
+    pub fn learn(&self, model: &mut Arc<str>, error: &ProviderError) -> bool {
+        let (ProviderError::NotFound { message, .. } | ProviderError::Auth { status: 403, message }) = error
+        else {
+            return false;
+        };
+        let at = self.models.iter().position(|known| known == model);
+        let at = at.filter(|at| message.to_lowercase().contains("model") && at + 1 < self.models.len());
+        if let Some(at) = at {
+            *model = Arc::clone(&self.models[at + 1]);
+            self.used.store(at + 1, Ordering::Relaxed);
+        }
+        at.is_some()
+    }
+}
+
 pub fn tools_as_text(rules: &[&FieldRule]) -> bool {
     rules.contains(&&TOOLS)
 }
@@ -108,51 +145,25 @@ pub struct FieldRule {
     pub path: &'static str,
     becomes: Option<&'static str>,
     /// In lower case, any of them; without one, the path or its last name.
-    said: &'static [&'static str],
+    said: Vec<&'static str>,
 }
 
-const fn without(path: &'static str, said: &'static [&'static str]) -> FieldRule {
-    FieldRule { path, becomes: None, said }
-}
-
-const fn renamed(path: &'static str, other: &'static str) -> FieldRule {
-    FieldRule { path, becomes: Some(other), said: &["max_completion_tokens"] }
-}
-
-/// The most specific first.
-static RULES: [FieldRule; 25] = [
-    renamed("max_tokens", "max_completion_tokens"),
-    renamed("max_completion_tokens", "max_tokens"),
-    without("max_tokens", &[]),
-    without("max_output_tokens", &[]),
-    without("temperature", &["temperature"]),
-    without("reasoning_effort", &["reasoning_effort", "reasoning effort"]),
-    without("stream_options", &[]),
-    without("reasoning.summary", &["reasoning.summary", "reasoning summar"]),
-    without("reasoning.effort", &["reasoning.effort"]),
-    without(
-        "include",
-        &["encrypted_content", "encrypted content is not supported", "'include'", "(include)"],
-    ),
-    without("reasoning", &[]),
-    without("text", &["verbosity"]),
-    without("parallel_tool_calls", &[]),
-    without("prompt_cache_key", &[]),
-    without("thinking.display", &["thinking.display", "adaptive.display"]),
-    without("thinking", &["thinking.type", "adaptive thinking", "'thinking'", "`thinking`", "\"thinking\""]),
-    without("output_config", &["output_config", "effort parameter"]),
-    without("tools.*.strict", &[]),
-    without("tools.**.additionalProperties", &["additionalproperties"]),
-    without("**.cache_control", &["cache_control"]),
-    without("**.detail", &[]),
-    without("messages.*.reasoning_content", &[]),
-    without("messages.*.reasoning_details", &[]),
-    without("messages.*.tool_calls.*.extra_content", &[]),
-    without("messages.*.tool_calls.*.provider_specific_fields", &[]),
-];
+static RULES: LazyLock<Vec<FieldRule>> = LazyLock::new(|| {
+    let rows = include_str!("field_rules.txt").lines().filter(|row| !row.starts_with('#'));
+    let rule = |row: &'static str| {
+        let (field, said) = row.split_once(": ").unwrap_or((row, ""));
+        let (path, becomes) = match field.split_once(" -> ") {
+            Some((path, other)) => (path, Some(other)),
+            None => (field, None),
+        };
+        let said = said.split(" | ").filter(|words| !words.is_empty()).collect();
+        FieldRule { path, becomes, said }
+    };
+    rows.map(rule).collect()
+});
 
 /// For servers and models that refuse tools: the request is written out (`text_tools.rs`), so no field is changed.
-pub static TOOLS: FieldRule = FieldRule { path: "tools", becomes: Some("text"), said: &[] };
+pub static TOOLS: FieldRule = FieldRule { path: "tools", becomes: Some("text"), said: Vec::new() };
 
 impl FieldRule {
     pub fn named(label: &str) -> Option<&'static Self> {
@@ -188,7 +199,7 @@ impl FieldRule {
     }
 
     fn is_meant(&self, message: &str) -> bool {
-        match self.said {
+        match &self.said[..] {
             [] => names(message, self.path.rsplit('.').next().unwrap_or(self.path)),
             said => said.iter().any(|words| message.contains(words)),
         }

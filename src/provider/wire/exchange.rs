@@ -14,9 +14,7 @@ use super::retry::{RetryPolicy, with_retries};
 use super::sse::{FrameEnd, Framing};
 use super::timeouts::{Timeouts, Waited};
 use crate::call_ids::CallIds;
-use crate::learned::lessons::FieldRule;
-use crate::learned::lessons::Sight;
-use crate::learned::lessons::{self, Lessons};
+use crate::learned::lessons::{self, FieldRule, Instead, Lessons, Sight};
 use crate::text_tools;
 use base::config::settings::ProviderSettings;
 use base::model::provider::{Provider, ProviderError, ReplyStream};
@@ -51,6 +49,7 @@ pub struct HttpProvider<D> {
     dialect: Arc<D>,
     sight: Arc<Sight>,
     lessons: Arc<Lessons>,
+    instead: Arc<Instead>,
 }
 
 /// How often a refused request is sent in another form.
@@ -66,6 +65,7 @@ impl<D: Dialect> HttpProvider<D> {
             dialect: Arc::new(dialect),
             sight: Arc::default(),
             lessons: Arc::new(Lessons::new(settings, server)),
+            instead: Arc::new(Instead::new(settings)),
         })
     }
 }
@@ -81,14 +81,15 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                 attempt(Arc::clone(&endpoint), Arc::clone(&body), Timeouts::new(&retry), decoder)
             })
         };
-        let (dialect, sight, request) = (Arc::clone(&self.dialect), Arc::clone(&self.sight), request.clone());
-        let lessons = Arc::clone(&self.lessons);
+        let (dialect, sight) = (Arc::clone(&self.dialect), Arc::clone(&self.sight));
+        let (lessons, instead, mut request) =
+            (Arc::clone(&self.lessons), Arc::clone(&self.instead), request.clone());
         Box::pin(stream! {
-            let model = &request.params.model;
-            let mut rules = lessons.of(model).await;
-            let known = rules.len();
-            let body = |rules: &[&FieldRule]| {
-                let request = sight.of(&request);
+            instead.of(&mut request.params.model);
+            let mut rules = lessons.of(&request.params.model).await;
+            let mut known = rules.len();
+            let body = |request: &Request, rules: &[&FieldRule]| {
+                let request = sight.of(request);
                 let body = match lessons::tools_as_text(rules) {
                     true => dialect.body(&text_tools::written_out(&request)),
                     false => dialect.body(&request),
@@ -100,29 +101,35 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                 let reason = format!("{}{then}", text::one_line(&error.to_string(), 200));
                 StreamEvent::Restarted { attempt: 2, of: 2, wait: Duration::ZERO, reason }
             };
-            let mut reply = start(body(&rules));
+            let mut reply = start(body(&request, &rules));
             let (mut forms, mut kept) = (0, false);
             while let Some(event) = reply.next().await {
                 match event {
-                    Err(error) if forms < MAX_FORMS && dialect.learn(model, &error) => {
+                    Err(error) if forms < MAX_FORMS && dialect.learn(&request.params.model, &error) => {
                         forms += 1;
-                        reply = start(body(&rules));
+                        reply = start(body(&request, &rules));
+                    }
+                    Err(error) if instead.learn(&mut request.params.model, &error) => {
+                        yield Ok(again(&error, &format!("; using {} instead", request.params.model)));
+                        rules = lessons.of(&request.params.model).await;
+                        known = rules.len();
+                        reply = start(body(&request, &rules));
                     }
                     Err(error) if sight.learn(&request, &error) => {
                         yield Ok(again(&error, ""));
-                        reply = start(body(&rules));
+                        reply = start(body(&request, &rules));
                     }
                     Err(error @ ProviderError::ToolsRefused(_)) if !lessons::tools_as_text(&rules) => {
                         rules.push(&lessons::TOOLS);
                         yield Ok(again(&error, "; describing the tools in the prompt instead"));
-                        reply = start(body(&rules));
+                        reply = start(body(&request, &rules));
                     }
                     Err(error) if forms < MAX_FORMS => {
-                        match FieldRule::for_refusal(&error, &body(&rules), D::REQUIRED) {
+                        match FieldRule::for_refusal(&error, &body(&request, &rules), D::REQUIRED) {
                             Some(rule) => {
                                 forms += 1;
                                 rules.push(rule);
-                                reply = start(body(&rules));
+                                reply = start(body(&request, &rules));
                             }
                             None => yield Err(error),
                         }
@@ -131,7 +138,7 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                         // Only what helped is kept.
                         if !kept && rules.len() > known && event.as_ref().is_ok_and(StreamEvent::is_answer) {
                             kept = true;
-                            lessons.keep(model, &rules).await;
+                            lessons.keep(&request.params.model, &rules).await;
                         }
                         yield event;
                     }

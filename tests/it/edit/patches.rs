@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 
 use crate::support::answer::{answer, raw};
-use crate::support::server::FakeServer;
+use crate::support::server::{FakeServer, Recorded};
 use crate::support::tools::{Bench, assert_error, assert_ok};
 use crate::support::workplace::{Workplace, stderr};
 
@@ -161,4 +161,33 @@ fn rules_hold_for_each_of_its_files() {
     let requests = server.requests();
     let said = &requests[2].raw;
     assert!(said.contains("migrations"), "{said} {}", stderr(&output));
+}
+
+#[test]
+fn gpt_models_are_offered_the_tool_if_the_user_wants_it() {
+    let place = Workplace::new();
+    place.file("a.txt", "one\n");
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch";
+    let names = |request: &Recorded| request.body["tools"].to_string().contains("apply_patch");
+    for (config, model, offered) in [
+        ("", "gpt-4o", false),
+        ("patch_tool = true\n", "qwen3-coder", false),
+        ("patch_tool = true\n", "gpt-4o", true),
+    ] {
+        std::fs::write(place.home().join("config.toml"), config).unwrap();
+        let calls =
+            answer().call("Read", json!({"path": "a.txt"})).call("apply_patch", json!({"input": patch}));
+        let server = FakeServer::start(vec![calls.into(), answer().text("Done.").into()]);
+        place.file("a.txt", "one\n");
+        let out = place
+            .command(&["exec", "--base-url", &server.base_url(), "--model", model, "go"])
+            .output()
+            .unwrap();
+        assert_eq!(
+            (place.text("a.txt").as_str(), names(&server.requests()[0])),
+            ("two\n", offered),
+            "{}",
+            stderr(&out)
+        );
+    }
 }

@@ -35,6 +35,7 @@ fn desk(permission: Permission, rules: Rules, workspace: &Path) -> PolicyEngine 
         light_model: None,
         nudges: true,
         keep_services: false,
+        patch_tool: false,
         inject_notes: None,
         task_context: None,
     };

@@ -169,6 +169,40 @@ async fn fields_are_left_out_or_renamed_once_and_for_all() {
 }
 
 #[tokio::test]
+async fn an_account_without_the_default_model_is_given_the_next() {
+    let missing = |status_code: u16, model: &str| {
+        let message = format!("The model `{model}` does not exist or you do not have access to it.");
+        status(status_code, &json!({"error": {"message": message, "code": "model_not_found"}}).to_string())
+    };
+    let fine = || answer().text("Hi.").into();
+    let server = FakeServer::start(vec![
+        missing(404, "m-1"),
+        missing(403, "m-2"),
+        fine(),
+        fine(),
+        missing(404, "own"),
+    ]);
+    let settings = ProviderSettings {
+        model: "m-1".into(),
+        next_models: vec!["m-2".into(), "m-3".into()],
+        ..settings(ProviderKind::Chat, &server)
+    };
+    let provider = registry::build(&settings).unwrap();
+    let events: Vec<_> = provider.stream(&request("m-1")).collect().await;
+    let told = |event: &Result<StreamEvent, _>| match event {
+        Ok(StreamEvent::Restarted { reason, .. }) => Some(reason.clone()),
+        _ => None,
+    };
+    let told: Vec<String> = events.iter().filter_map(told).collect();
+    assert!(told[0].ends_with("; using m-2 instead") && told[1].ends_with("; using m-3 instead"), "{told:?}");
+    assert!(answered(&*provider, &request("m-1")).await);
+    // A model that the user named is theirs to correct.
+    assert!(!answered(&*provider, &request("own")).await);
+    let sent: Vec<_> = server.requests().iter().map(|request| request.body["model"].clone()).collect();
+    assert_eq!(sent, ["m-1", "m-2", "m-3", "m-3", "own"]);
+}
+
+#[tokio::test]
 async fn what_does_not_help_is_not_kept() {
     let refused = || refusal("Unsupported parameter: 'temperature'", None);
     let server = FakeServer::start(vec![refused(), refused(), answer().text("Hi.").into()]);

@@ -50,6 +50,7 @@ pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
         verbosity: None,
         bearer: false,
         api_key_command: None,
+        next_models: Vec::new(),
         tool_calls: ToolCalls::Auto,
         servers: None,
     }

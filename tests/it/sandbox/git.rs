@@ -419,6 +419,7 @@ async fn a_yes_opens_the_files_that_git_changes_and_no_others() {
         light_model: None,
         nudges: true,
         keep_services: false,
+        patch_tool: false,
         inject_notes: None,
         task_context: None,
     };

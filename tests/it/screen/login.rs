@@ -42,7 +42,8 @@ fn first_screen_without_a_key() {
       anthropic    key saved
       zai          ZAI_API_KEY is exported
       Claude Free, Pro and Max plans can't be used here: Anthropic's terms allow
-      them only in its own programs.
+      them only in its own programs. ChatGPT plans can't be used yet: the sign-in is
+      not in this version.
       No model yet: /login saves an API key.                                   /help
     "#);
     stage.press(KeyCode::Down);

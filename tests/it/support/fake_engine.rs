@@ -134,6 +134,7 @@ pub fn window() -> WindowState {
         estimated: true,
         total: Usage { input: 15_300, output: 900, ..Usage::default() },
         cost_usd: Some(0.042),
+        ..WindowState::default()
     }
 }
 

@@ -145,6 +145,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         mode: raw.mode.unwrap_or_default(),
         sandbox: raw.sandbox.unwrap_or(true),
         keep_services: raw.keep_services.unwrap_or(false),
+        patch_tool: raw.patch_tool.unwrap_or(false),
         nudges: raw.nudges.unwrap_or(true),
         max_steps: raw.max_steps.unwrap_or(500).max(1),
         task_context: raw
@@ -205,6 +206,21 @@ impl Loaded {
     pub fn keys(&self) -> impl Iterator<Item = &Secret> {
         let others = self.vendors.iter().map(|(_, settings)| settings);
         self.provider.iter().chain(others).filter_map(|settings| settings.api_key.as_ref())
+    }
+
+    /// The vendors whose keys are set, the one in use first, where nothing says which is meant.
+    pub fn undecided(&self) -> Vec<(&'static Vendor, &ProviderSettings)> {
+        let Some(main) =
+            self.provider.as_ref().filter(|_| self.model_by_default && self.raw.provider.is_none())
+        else {
+            return Vec::new();
+        };
+        let own = |vendor: &&Vendor| vendor.default == *main.model;
+        let mut all: Vec<(&'static Vendor, &ProviderSettings)> = Vec::new();
+        all.extend(VENDORS.iter().find(own).map(|vendor| (vendor, main)));
+        let others = self.vendors.iter().filter(|(vendor, _)| !vendor.default.is_empty());
+        all.extend(others.map(|(vendor, made)| (*vendor, made)));
+        if all.len() > 1 { all } else { Vec::new() }
     }
 
     /// Chooses the provider anew, as keys changed. What is in use stays while its key does.

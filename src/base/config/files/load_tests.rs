@@ -72,8 +72,8 @@ fn a_dialect_does_not_replace_the_configured_server() {
 }
 
 #[test]
-fn a_key_alone_takes_the_vendors_middle_model() {
-    for (key, model) in [("OPENAI_API_KEY", "gpt-6.1-terra"), ("ANTHROPIC_API_KEY", "claude-sonnet-5-5")] {
+fn a_key_alone_takes_the_vendors_pick_for_coding() {
+    for (key, model) in [("OPENAI_API_KEY", "gpt-6.2-sol"), ("ANTHROPIC_API_KEY", "claude-opus-5-5")] {
         let loaded = with("", &[(key, "k")]).unwrap();
         assert_eq!(&*loaded.provider.unwrap().model, model);
         assert!(loaded.model_by_default);
@@ -139,9 +139,19 @@ fn keys_where_people_keep_them() {
             &[("GEMINI_API_KEY", "kg")],
             "https://generativelanguage.googleapis.com/v1beta/openai gemini-4-argon kg",
         ),
-        ("", &[("ANTHROPIC_AUTH_TOKEN", "kt")], "https://api.anthropic.com claude-sonnet-5-5 kt as bearer"),
-        ("", &[("ANTHROPIC_AUTH_TOKEN", "kt"), claude], "https://api.anthropic.com claude-sonnet-5-5 ka"),
-        ("", &[deepseek, openai], "https://api.openai.com/v1 gpt-6.1-terra ko"),
+        ("", &[("ANTHROPIC_AUTH_TOKEN", "kt")], "https://api.anthropic.com claude-opus-5-5 kt as bearer"),
+        ("", &[("ANTHROPIC_AUTH_TOKEN", "kt"), claude], "https://api.anthropic.com claude-opus-5-5 ka"),
+        ("", &[deepseek, openai], "https://api.openai.com/v1 gpt-6.2-sol ko"),
+        (
+            "",
+            &[("AWS_BEARER_TOKEN_BEDROCK", "kb"), ("AWS_REGION", "eu-west-1")],
+            "https://bedrock-mantle.eu-west-1.api.aws/anthropic anthropic.claude-opus-5-5 kb",
+        ),
+        (
+            "bedrock/anthropic.claude-sonnet-5-5",
+            &[("AWS_BEARER_TOKEN_BEDROCK", "kb"), openai],
+            "https://bedrock-mantle.us-east-1.api.aws/anthropic anthropic.claude-sonnet-5-5 kb",
+        ),
         // The maker of the model, or the vendor named before it.
         ("deepseek-v4-pro", &[openai, deepseek], "https://api.deepseek.com deepseek-v4-pro kd"),
         ("claude-opus-5-5", &[openai, claude], "https://api.anthropic.com claude-opus-5-5 ka"),

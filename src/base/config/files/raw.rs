@@ -48,6 +48,7 @@ pub struct Raw {
     pub max_steps: Option<u32>,
     pub nudges: Option<bool>,
     pub keep_services: Option<bool>,
+    pub patch_tool: Option<bool>,
     pub inject_notes: Option<bool>,
     pub note_min_relevance: Option<f64>,
     pub note_max_tokens: Option<u64>,

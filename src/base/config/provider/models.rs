@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::config::settings::{Binding, ContextSettings};
-use crate::model::usage::Usage;
+use crate::model::usage::{PriceUsed, Usage};
 
 /// Assumed if nothing is known, in tokens.
 pub const DEFAULT_WINDOW: u64 = 128_000;
@@ -178,12 +178,23 @@ impl ModelFacts {
         Some((prompt * input_factor + output as f64 * price.output * output_factor) / 1e6)
     }
 
-    /// At the price of that moment.
-    pub fn cost_at(&self, usage: &Usage, ms: u64) -> Option<f64> {
+    /// The price of a moment, its factor, and which it is.
+    fn price_at(&self, ms: u64) -> Option<(Price, f64, PriceUsed)> {
         let time = Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()?.to_zoned(TimeZone::UTC);
         let later = self.later.as_ref().filter(|later| time.date().to_string() >= later.from);
         let price = later.map_or(self.price, |later| Some(later.price))?;
-        let factor = self.peak.as_ref().filter(|peak| peak.contain(&time)).map_or(1.0, |peak| peak.factor);
+        let peak = self.peak.as_ref().filter(|peak| peak.contain(&time));
+        let used = match (peak, later) {
+            (Some(_), _) => PriceUsed::Peak,
+            (None, Some(_)) => PriceUsed::Later,
+            (None, None) => PriceUsed::Usual,
+        };
+        Some((price, peak.map_or(1.0, |peak| peak.factor), used))
+    }
+
+    /// At the price of that moment.
+    pub fn cost_at(&self, usage: &Usage, ms: u64) -> Option<f64> {
+        let (price, factor, _) = self.price_at(ms)?;
         let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
         let cost = self.cost_by(price, (fresh, usage.cached, usage.cache_write, usage.output))?;
         Some(cost * factor)
@@ -309,6 +320,10 @@ pub fn cost(model: &str, usage: &Usage, ms: u64) -> Option<f64> {
     facts(model)?.cost_at(usage, ms)
 }
 
+pub fn price_used(model: &str, ms: u64) -> PriceUsed {
+    facts(model).and_then(|facts| facts.price_at(ms)).map(|(.., used)| used).unwrap_or_default()
+}
+
 /// The levels of effort that a model takes, weakest first, and its own default.
 pub fn efforts(model: &str) -> (Vec<&'static str>, &'static str) {
     let known = facts(model).map(|facts| &facts.effort).filter(|known| !known.is_empty());
@@ -391,12 +406,12 @@ mod tests {
     #[test]
     fn other_versions_have_no_price() {
         for name in
-            ["gpt-5.7-sol", "gpt-6.2-astra", "claude-opus-4-9", "claude-opus-6", "gpt-5.5-pro", "my-own"]
+            ["gpt-5.7-sol", "gpt-6.3-astra", "claude-opus-4-9", "claude-opus-6", "gpt-5.5-pro", "my-own"]
         {
             assert_eq!(input_price(name), None, "{name}");
         }
         assert_eq!(facts("claude-opus-6").unwrap().binding, Binding::Rejects);
-        assert_eq!(facts("gpt-6.2-astra").unwrap().api, Api::Responses);
+        assert_eq!(facts("gpt-6.3-astra").unwrap().api, Api::Responses);
         assert_eq!(facts("gpt-5-mini").unwrap().api, Api::Chat);
         assert_eq!(facts("deepseek-chat").unwrap().replay, Some(Replay::Content));
         assert_eq!(facts("my-own"), None);
@@ -415,20 +430,21 @@ mod tests {
     fn prices_have_days_and_hours() {
         let usage = Usage { input: 1_000_000, ..Usage::default() };
         let cost = |model: &str, time: &str| {
-            let ms = time.parse::<Timestamp>().unwrap().as_millisecond();
-            (cost(model, &usage, ms as u64).unwrap() * 100.0).round()
+            let ms = time.parse::<Timestamp>().unwrap().as_millisecond() as u64;
+            ((cost(model, &usage, ms).unwrap() * 100.0).round(), price_used(model, ms))
         };
+        let (usual, later, peak) = (PriceUsed::Usual, PriceUsed::Later, PriceUsed::Peak);
         assert_eq!(
             (cost("gemini-4-argon", "2026-11-30T23:59:59Z"), cost("gemini-4-argon", "2026-12-01T00:00:00Z")),
-            (200.0, 400.0)
+            ((200.0, usual), (400.0, later))
         );
         // A Thursday's peak hours, their ends, and a Saturday.
         for (time, cents) in [
-            ("26T00:59:00Z", 15.0),
-            ("26T01:00:00Z", 30.0),
-            ("26T04:00:00Z", 15.0),
-            ("26T09:59:00Z", 30.0),
-            ("28T02:00:00Z", 15.0),
+            ("26T00:59:00Z", (15.0, usual)),
+            ("26T01:00:00Z", (30.0, peak)),
+            ("26T04:00:00Z", (15.0, usual)),
+            ("26T09:59:00Z", (30.0, peak)),
+            ("28T02:00:00Z", (15.0, usual)),
         ] {
             assert_eq!(cost("deepseek-flash", &format!("2026-11-{time}")), cents, "{time}");
         }

@@ -126,7 +126,7 @@ fn for_choice(raw: &Raw, var: Var<'_>, choice: Choice) -> Result<ProviderSetting
         ));
     }
     let (key, bearer) = key(raw, var, vendor, &base_url, by_name)?;
-    let own_address = base_url == vendor.address;
+    let own_address = vendor.own_address(var).as_ref() == Some(&base_url);
     let command = raw.api_key_command.as_deref().filter(|_| !by_name);
     if key.is_none() && command.is_none() && own_address {
         return Err(bad(
@@ -139,6 +139,7 @@ fn for_choice(raw: &Raw, var: Var<'_>, choice: Choice) -> Result<ProviderSetting
         ));
     }
     let model = model.or_else(|| var(&vendor.model_var));
+    let next_models = if model.is_none() { vendor.next.clone() } else { Vec::new() };
     let by_default = || (own_address && !vendor.default.is_empty()).then(|| vendor.default.clone());
     let Some(model) = model.or_else(by_default) else {
         return Err(bad(
@@ -148,7 +149,7 @@ fn for_choice(raw: &Raw, var: Var<'_>, choice: Choice) -> Result<ProviderSetting
     };
     let mut made = settings(raw, kind, base_url, key.map(|text| Secret::new(&text)), &model);
     made.bearer = bearer;
-    made.api_key_command = command.map(Arc::from);
+    (made.api_key_command, made.next_models) = (command.map(Arc::from), next_models);
     if by_name && Vendor::of_kind(vendor.kind) != vendor {
         // They may hold the key of another server.
         made.headers.clear();

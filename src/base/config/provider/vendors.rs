@@ -1,6 +1,6 @@
 //! The vendors whose keys people have in their environment. The data is in `vendors.toml`, with its sources.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
@@ -20,6 +20,8 @@ pub struct Vendor {
     pub kind: ProviderKind,
     /// Empty if the user must name a model.
     pub default: String,
+    /// In its place, in this order, for accounts that can't use it.
+    pub next: Vec<Arc<str>>,
     models: Vec<String>,
     /// The page on which it gives programs a key of their own, if it has one.
     pub sign_in: String,
@@ -36,6 +38,8 @@ fn model_list() -> String {
 struct File {
     vendors: Vec<Vendor>,
 }
+
+const REGION: &str = "{region}";
 
 /// Goes into another header than keys.
 pub const BEARER_KEY: &str = "ANTHROPIC_AUTH_TOKEN";
@@ -72,7 +76,18 @@ impl Vendor {
     }
 
     pub fn base_url(&self, var: Var<'_>) -> Option<String> {
-        var(&self.address_var).or_else(|| (!self.address.is_empty()).then(|| self.address.clone()))
+        var(&self.address_var).or_else(|| self.own_address(var))
+    }
+
+    /// In the region that is set, where it has one in each.
+    pub fn own_address(&self, var: Var<'_>) -> Option<String> {
+        let region =
+            || var("AWS_REGION").or_else(|| var("AWS_DEFAULT_REGION")).unwrap_or("us-east-1".to_owned());
+        let address = match self.address.contains(REGION) {
+            true => self.address.replace(REGION, &region()),
+            false => self.address.clone(),
+        };
+        (!address.is_empty()).then_some(address)
     }
 
     pub fn is_usable(&self, var: Var<'_>) -> bool {
@@ -85,6 +100,13 @@ impl Vendor {
     pub fn makes(&self, model: &str) -> bool {
         let model = model.to_ascii_lowercase();
         self.models.iter().any(|begin| model.starts_with(begin.as_str()))
+    }
+
+    /// The name that chooses this vendor and its model.
+    pub fn full_name(&self, model: &str) -> String {
+        let own = format!("{}/", self.name());
+        // OpenRouter's own model has its name already.
+        format!("{own}{}", model.strip_prefix(&own).unwrap_or(model))
     }
 
     /// The vendor that a name such as `deepseek/deepseek-flash` chooses, and its own name of the model.

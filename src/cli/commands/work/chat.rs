@@ -7,8 +7,8 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::ask;
 use crate::cli::setup::open::{self, SessionSelector};
+use crate::cli::setup::{ask, ask_vendor};
 use agent::assemble;
 use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
@@ -64,6 +64,9 @@ pub async fn chat(
     let asks = std::io::stdin().is_terminal();
     if asks && !cli.model.trust {
         ask::ask_trust(&open::workspace(cli.model.folder.as_deref())?)?;
+    }
+    if asks {
+        ask_vendor::ask_vendor(&cli.model)?;
     }
     let mut setup = agent_setup::setup(cli, true, &which).await?;
     if asks && let Some(log) = setup.resume.take() {

@@ -210,8 +210,8 @@ impl<O: Write> Talk<'_, O> {
                 let model = request["model"].as_str().ok_or("name a model")?.to_owned();
                 self.op(Idle::SetModel { model });
             }
-            // What its servers say of their own accord.
-            "mcp_message" => {}
+            // What its servers say of their own accord; effort says how long the model may think.
+            "mcp_message" | "set_max_thinking_tokens" => {}
             "mcp_status" => return Ok(self.printer.mcp_status()),
             _ => return Err(format!("mycode does not support the control request {kind}")),
         }
