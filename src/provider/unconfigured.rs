@@ -15,7 +15,7 @@ pub struct Unconfigured;
 
 impl Provider for Unconfigured {
     fn stream(&self, _: &Request) -> ReplyStream {
-        stream::once(async { Err(ProviderError::Setup(format!("no model is configured; {ADVICE}"))) }).boxed()
+        stream::once(async { Err(ProviderError::Setup("no model is configured".to_owned())) }).boxed()
     }
 
     fn name(&self) -> &'static str {

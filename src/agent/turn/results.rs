@@ -84,6 +84,7 @@ pub fn note_failed_edit(result: &mut ToolResult, calls: &[Arc<ToolCall>], failed
         let args = call.and_then(|call| call.parsed_args().ok()).unwrap_or_default();
         *failed = Some(args["path"].as_str().unwrap_or("a file").to_owned());
     } else if &*result.tool == "Bash"
+        && envelope.data.command().is_some()
         && let Some(path) = failed
     {
         let note = format!(

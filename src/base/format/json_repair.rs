@@ -1,5 +1,6 @@
-//! Repairs the slips that models make in JSON: raw line ends in strings, trailing commas, a code fence around it. A text that
-//! was cut off is never closed.
+//! Repairs the slips that models make in JSON: raw line ends in strings, trailing commas, a code fence around it, one closing
+//! brace too many or too few. A text that was cut off is never closed: only the outermost brace is, and only behind a value
+//! that is surely whole.
 
 use serde_json::Value;
 
@@ -18,8 +19,15 @@ fn without_fence(text: &str) -> &str {
 fn repaired(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let (mut in_string, mut escaped) = (false, false);
+    let mut depth = 0_usize;
     for c in text.chars() {
         if !in_string {
+            match c {
+                '{' | '[' => depth += 1,
+                '}' | ']' if depth == 0 => continue,
+                '}' | ']' => depth -= 1,
+                _ => {}
+            }
             if matches!(c, '}' | ']') {
                 let kept = out.trim_end().trim_end_matches(',').len();
                 if out[kept..].contains(',') {
@@ -50,6 +58,9 @@ fn repaired(text: &str) -> Option<String> {
         }
         out.push(c);
     }
+    if depth == 1 && out.trim_end().ends_with(['"', '}', ']']) {
+        out.push('}');
+    }
     (!in_string).then_some(out)
 }
 
@@ -65,11 +76,21 @@ mod tests {
             ("{\"a\": \"x\ny\"}", json!({"a": "x\ny"})),
             ("{\"a\": [1, 2,], }", json!({"a": [1, 2]})),
             ("```json\n{\"a\": 1}\n```", json!({"a": 1})),
+            ("{\"a\": [1], \"b\": \"x\"", json!({"a": [1], "b": "x"})),
+            ("{\"a\": {\"b\": 1}}}", json!({"a": {"b": 1}})),
             ("{\"a\": \"say \\\"hi\\\",\t}\"}", json!({"a": "say \"hi\",\t}"})),
         ] {
             assert_eq!(object(text), Some(value), "{text}");
         }
-        for text in ["{\"a\": \"cut", "{\"a\": 1", "[1]", "nothing", "{\"a\": }"] {
+        for text in [
+            "{\"a\": \"cut",
+            "{\"a\": 1",
+            "{\"a\": {\"b\": \"x\"",
+            "{\"a\": 1, \"b\"",
+            "[1]",
+            "nothing",
+            "{\"a\": }",
+        ] {
             assert_eq!(object(text), None, "{text}");
         }
     }

@@ -159,7 +159,7 @@ impl ProviderError {
             Self::CostLimit(_) => {
                 "raise --max-cost and continue with `mycode exec -c`; models.toml next to config.toml sets prices"
             }
-            Self::Setup(_) => "run `mycode doctor`, or see `mycode --help` for the model settings",
+            Self::Setup(_) => "`mycode login` (/login in the chat) saves an API key; `mycode doctor` shows what is set",
         }
         .to_owned()
     }

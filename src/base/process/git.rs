@@ -23,6 +23,10 @@ pub enum GitError {
     TooLong(String),
     #[error("git {0} failed: {1}")]
     Failed(String, String),
+    #[error(
+        "git ignores {0}, which another user owns. If you trust it: git config --global --add safe.directory {0}"
+    )]
+    ForeignOwner(String),
 }
 
 impl GitError {
@@ -61,7 +65,12 @@ async fn output(mut command: Command, name: &str) -> Result<String, GitError> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = [output.stderr, output.stdout].concat();
-    Err(GitError::Failed(name.to_owned(), one_line(String::from_utf8_lossy(&said).trim(), 300)))
+    let said = one_line(String::from_utf8_lossy(&said).trim(), 300);
+    match said.split_once("dubious ownership in repository at '").and_then(|(_, rest)| rest.split_once('\''))
+    {
+        Some((folder, _)) => Err(GitError::ForeignOwner(folder.to_owned())),
+        None => Err(GitError::Failed(name.to_owned(), said)),
+    }
 }
 
 #[cfg(test)]

@@ -160,12 +160,9 @@ pub fn welcome(args: &ModelArgs, loaded: &Loaded) -> Result<(), Failure> {
 }
 
 fn welcome_text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
-    let known = VENDORS.iter().enumerate().flat_map(|(place, vendor)| {
-        vendor.keys.iter().enumerate().map(move |(number, name)| (name.as_str(), place < 2 && number == 0))
-    });
-    let state = |name: &str| if is_set(name) { "is set" } else { "is not set" };
-    let shown = known.filter(|(name, always)| *always || is_set(name));
-    let keys: Vec<String> = shown.map(|(name, _)| format!("{name} {}", state(name))).collect();
+    let known = VENDORS.iter().flat_map(|vendor| &vendor.keys).map(String::as_str);
+    let keys: Vec<&str> = known.filter(|name| is_set(name)).collect();
+    let keys = if keys.is_empty() { "none set".to_owned() } else { keys.join(", ") };
     let mut servers = LOCAL_SERVERS.map(|(name, _)| name).to_vec();
     servers.dedup();
     let model = match &loaded.provider {
@@ -185,7 +182,7 @@ fn welcome_text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
          \x20 auto       works in this folder without asking, sandboxed\n\
          \x20 full       never asks, no sandbox\n\n\
          New project? /init writes a rules file. No key? `mycode demo` shows a session.\n\n",
-        keys.join(", "),
+        keys,
         loaded.work.permission.into_str()
     )
 }

@@ -18,12 +18,18 @@ const ENGLISH: &str = "the is are to of and with not when it that be should this
 
 /// Words that seldom stand in English text or code.
 const FUNCTION_WORDS: [(TaskLanguage, &str); 4] = [
-    (Spanish, "el la los las una del que en para por con se al cuando como más pero hay lo esta y"),
-    (Portuguese, "os uma do da dos das não em na para por com que quando ao são está mas é ou e no"),
-    (French, "le la les une des du et est dans pour pas que qui sur avec ne au aux quand ou il en"),
+    (
+        Spanish,
+        "el la los las un una del que en para por con no se al cuando como más pero hay lo esta está debe sin y",
+    ),
+    (
+        Portuguese,
+        "os um uma do da dos das não em na para por com que quando ao são está deve sem mas é ou e no",
+    ),
+    (French, "le la les un une des du et est dans pour pas que qui sur avec sans ne au aux quand ou il en"),
     (
         German,
-        "der das und ist nicht ein eine im den dem mit für auf von bei wird werden beim zu wenn nach sich",
+        "der die das des und ist hat nicht ein eine kein keine im den dem mit für auf von vor bei wird werden beim zu wenn nach sich",
     ),
 ];
 
@@ -77,6 +83,9 @@ mod tests {
             ("O total do carrinho não é atualizado quando removo um item", TaskLanguage::Portuguese),
             ("Le total du panier ne change pas", TaskLanguage::French),
             ("Der Gutschein wird nicht angewendet", TaskLanguage::German),
+            ("Die Rechnungsnummer kommt doppelt vor", TaskLanguage::German),
+            ("Le fichier journal grossit sans limite", TaskLanguage::French),
+            ("Un cupón no debe poder usarse dos veces", TaskLanguage::Spanish),
         ] {
             assert_eq!(of(text), [language], "{text}");
         }

@@ -44,7 +44,10 @@ fn check(name: String, kind: CheckKind, targets: &[&str]) -> Check {
 fn of_words(words: &[&str], depth: usize) -> Option<Check> {
     let (path, args) = words.split_first()?;
     let name = path.rsplit('/').next().unwrap_or(path);
-    if args.iter().any(|arg| programs::is("looks", arg)) {
+    // A run of the project's own code is one, whatever its options are.
+    if args.iter().any(|arg| programs::is("looks", arg))
+        && programs::rows(name).any(|(kind, _)| kind != "interpreter")
+    {
         return None;
     }
     let is_option = |arg: &&&str| arg.starts_with('-') || arg.starts_with('+');
@@ -114,11 +117,11 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
     if plain == "node" && args.contains(&"--check") {
         return Some(check("node --check".to_owned(), CheckKind::Lint, args));
     }
-    if args.iter().any(|arg| ["-p", "--print"].contains(arg)) {
-        return None;
-    }
     let at = args.iter().position(|arg| !arg.starts_with('-') || ["-c", "-m", "-e", "-jar"].contains(arg))?;
     let (word, rest) = (args[at], &args[at + 1..]);
+    if args[..at].iter().any(|arg| ["-p", "--print"].contains(arg)) {
+        return None;
+    }
     match word {
         "-m" if plain.starts_with("python") => {
             let module = rest.first()?;
@@ -126,6 +129,9 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
                 return None;
             }
             let kind = programs::rows(module).find_map(|(kind, _)| check_kind(kind.strip_prefix("module-")?));
+            if kind.is_some() && rest.iter().any(|arg| programs::is("looks", arg)) {
+                return None;
+            }
             let kind = kind.unwrap_or(CheckKind::Run);
             Some(check(format!("{name} -m {module}"), kind, &rest[1..]))
         }
@@ -167,6 +173,9 @@ mod tests {
             ("cd a && cargo +nightly clippy --all", "cargo clippy", Lint),
             ("python3 -m pytest tests/test_a.py -x", "python3 -m pytest", Test),
             (".venv/bin/python -m pytest", "python -m pytest", Test),
+            ("python3 -m pytest -p no:cacheprovider -q", "python3 -m pytest", Test),
+            ("python3 todo.py --list", "python3 todo.py", Run),
+            ("./todo --version", "./todo", Run),
             ("uv run pytest -q", "pytest", Test),
             ("npx vitest run", "vitest", Test),
             ("npm run test:unit", "npm run test:unit", Test),
@@ -202,6 +211,9 @@ mod tests {
             "python3 -m pip install x",
             "cargo --version",
             "pytest --collect-only",
+            "python3 -m pytest --collect-only",
+            "python3 --version",
+            "node -p 'process.version'",
             "npm install",
             "make clean",
             "ls -la",

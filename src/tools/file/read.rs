@@ -185,8 +185,10 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     if changed {
         notes.push("changed on disk since you last saw it".to_owned());
     }
-    if kind == Encoding::DamagedUtf8 {
-        notes.push("� stands for bytes that are not UTF-8".to_owned());
+    match kind {
+        Encoding::Utf8 | Encoding::Utf8Bom => {}
+        Encoding::DamagedUtf8 => notes.push("� stands for bytes that are not UTF-8".to_owned()),
+        other => notes.push(format!("stored as {}", other.name())),
     }
     let view = View {
         start_line: Some(first as u64),

@@ -11,7 +11,6 @@ use base::model::provider::ProviderError;
 use context::session::log::LogError;
 use evidence::note::error::NoteError;
 use mycode::cli::report::Failure;
-use provider::unconfigured;
 
 use super::page::page;
 
@@ -39,7 +38,7 @@ fn errors() {
         ProviderError::TooLarge("it repeats the same words over and over".to_owned()),
         ProviderError::Protocol(message()),
         ProviderError::Script("line 2: unknown field".to_owned()),
-        ProviderError::Setup(format!("no model is configured; {}", unconfigured::ADVICE)),
+        ProviderError::Setup("no model is configured".to_owned()),
     ];
     let mut text = "The model's server\n==================\n".to_owned();
     for error in provider {

@@ -1,4 +1,5 @@
-//! `/rewind`: a list of points, then a preview and the scope. Nothing happens before the preview.
+//! `/rewind`: a list of points, then a preview and the scope. Nothing changes files before the preview; without any, the chosen
+//! message comes back to be edited at once.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -63,13 +64,18 @@ impl RewindPicker {
         Self { list: PickList::new(points), page: None }
     }
 
-    pub fn show(&mut self, preview: RewindPreview) {
+    /// What to do at once, if there is nothing to choose.
+    pub fn show(&mut self, preview: RewindPreview) -> Option<Undo> {
         let part = match (preview.point.conversation, preview.rows.is_empty()) {
             (true, true) => RewindScope::Conversation,
             (true, false) => RewindScope::Both,
             (false, _) => RewindScope::Files,
         };
+        if part == RewindScope::Conversation && preview.outside.is_empty() {
+            return Some(Undo::Rewind { point: preview.point.id, part, force: false });
+        }
         self.page = Some(Page { preview, part, force: false, top: 0 });
+        None
     }
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {

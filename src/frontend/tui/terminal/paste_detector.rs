@@ -115,7 +115,11 @@ async fn gather(
 
 /// Whether text that arrived together is several lines, not a command or an answer and the keys after it.
 fn is_lines(text: &str) -> bool {
-    let is_first = |line: &str| line.len() > 1 && !line.starts_with('/');
+    let is_command = |line: &str| {
+        let name = line.split_whitespace().next().and_then(|word| word.strip_prefix('/'));
+        name.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == ':'))
+    };
+    let is_first = |line: &str| line.len() > 1 && !is_command(line);
     text.split_once('\n').is_some_and(|(first, rest)| is_first(first) && rest.len() >= SECOND_LINE)
 }
 
@@ -188,8 +192,11 @@ mod tests {
         for typed in [keys("ls\n"), keys("/find\nq/quit\n"), keys("y\nthen this")] {
             assert_eq!(gathered(typed.clone(), false, false).await, (typed, false));
         }
-        let lines = "one line\nand two\n".to_owned();
-        assert_eq!(gathered(keys(&lines), false, false).await, (vec![Event::Paste(lines)], false));
+        for lines in ["one line\nand two\n", "/usr/lib/a.py:3: error\n  in f\n", "// a comment\nlet x = 1;\n"]
+        {
+            let pasted = vec![Event::Paste(lines.to_owned())];
+            assert_eq!(gathered(keys(lines), false, false).await, (pasted, false));
+        }
         let long = "word ".repeat(60);
         let whole = format!("{long}\nsecond line\n\nthird");
         assert_eq!(gathered(keys(&whole), false, false).await, (vec![Event::Paste(whole)], false));

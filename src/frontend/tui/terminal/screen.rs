@@ -25,6 +25,8 @@ use base::sanitize;
 pub type Row = Vec<Cell>;
 
 const FREE_ROWS: usize = 4;
+/// More than any screen has.
+const MOST_ROWS: usize = 1_000;
 /// Frames after a resize during which the cursor doesn't go to the caret.
 const UNSETTLED: u8 = 20;
 const PLAIN: Style = (Color::Reset, Color::Reset, Modifier::empty());
@@ -48,10 +50,12 @@ pub struct Screen<W: Write> {
     settled: u8,
     popup: Option<Vec<Row>>,
     waiting: Vec<Line<'static>>,
+    /// Columns of the printed rows, as many as a screen can have.
+    widths: Vec<usize>,
     /// Columns of the longest printed row.
     widest: usize,
-    /// Nothing but our own lines is in the terminal.
-    alone: bool,
+    /// Printed lines were wrapped again for another width.
+    rewrapped: bool,
     /// The terminal rewraps long lines when it becomes narrower.
     reflows: bool,
 }
@@ -67,8 +71,9 @@ impl<W: Write> Screen<W> {
             settled: UNSETTLED,
             popup: None,
             waiting: Vec::new(),
+            widths: Vec::new(),
             widest: 0,
-            alone: false,
+            rewrapped: false,
             reflows,
         }
     }
@@ -145,22 +150,39 @@ impl<W: Write> Screen<W> {
         self.place(caret.filter(|_| picture.still || self.settled > UNSETTLED), picture.still)
     }
 
-    /// Whether printed lines must be wrapped anew: the terminal cut some. Once the scrollback is ours alone, they always
-    /// are.
+    /// Whether printed lines must be wrapped anew: the terminal cut some. Once they were, they always are.
     pub fn is_torn(&self) -> bool {
-        self.alone || self.widest > usize::from(self.size.width)
+        self.rewrapped || self.widest > usize::from(self.size.width)
     }
 
-    /// Replaces everything printed so far by `lines`, wrapped for the new width. This clears the scrollback: nothing
-    /// else can change lines there.
+    /// Replaces everything printed so far by `lines`, wrapped for the new width. What is above stays while all of it is
+    /// on the screen; lines that have left it can only be changed by clearing the scrollback.
     pub fn rewrap(&mut self, lines: Vec<Line<'static>>, picture: &Drawing) -> io::Result<()> {
-        self.out.write_all(b"\x1b[H")?;
-        self.at = (0, 0);
+        let width = usize::from(self.size.width.max(1));
+        let rows = |used: &usize| if self.reflows { (*used).max(1).div_ceil(width) } else { 1 };
+        let above: usize = self.widths.iter().map(rows).sum();
+        let is_seen = above + picture.lines.len().max(self.at.1 + 1) <= usize::from(self.size.height);
+        match above + self.at.1 {
+            up if is_seen && up > 0 => write!(self.out, "\x1b[{up}A")?,
+            _ if is_seen => {}
+            _ => self.out.write_all(b"\x1b[H")?,
+        }
+        self.at.1 = 0;
         self.erase(0)?;
-        self.out.write_all(b"\x1b[3J")?;
-        (self.widest, self.alone) = (0, true);
+        if !is_seen {
+            self.out.write_all(b"\x1b[3J")?;
+        }
+        self.widths.clear();
+        (self.widest, self.rewrapped) = (0, true);
         self.waiting.clear();
         self.show(lines, picture)
+    }
+
+    fn printed(&mut self, row: &Row) {
+        self.widest = self.widest.max(used(row));
+        if self.widths.len() < MOST_ROWS {
+            self.widths.push(used(row));
+        }
     }
 
     /// Scrolls everything visible into the scrollback and starts the viewport at the top.
@@ -193,7 +215,7 @@ impl<W: Write> Screen<W> {
             let row = self.row(line);
             cells(&mut self.out, &row, 0..row.len())?;
             self.out.write_all(b"\r\n")?;
-            self.widest = self.widest.max(used(&row));
+            self.printed(&row);
         }
         Ok(())
     }
@@ -215,7 +237,7 @@ impl<W: Write> Screen<W> {
                 }
             }
             self.out.write_all(b"\r\n")?;
-            self.widest = self.widest.max(used(&row));
+            self.printed(&row);
             self.drawn.remove(0);
         }
         Ok(())

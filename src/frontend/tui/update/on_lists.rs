@@ -44,7 +44,12 @@ pub fn apply(app: &mut App, event: Event) {
         }
         (Event::RewindPoints(points), _) if points.is_empty() => app.inform("Nothing to rewind yet."),
         (Event::RewindPoints(points), popup) => *popup = Some(Popup::Rewind(RewindPicker::new(points))),
-        (Event::RewindPreview(preview), Some(Popup::Rewind(picker))) => picker.show(preview),
+        (Event::RewindPreview(preview), Some(Popup::Rewind(picker))) => {
+            if let Some(rewind) = picker.show(preview) {
+                app.popup = None;
+                app.send(rewind);
+            }
+        }
         (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.output = Some((id, text)),
         (Event::Transcript { agent, items }, Some(Popup::Pager(pager)))
             if pager.kind.shows_items(agent.is_some()) =>
