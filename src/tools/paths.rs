@@ -9,6 +9,7 @@ use base::file::FileError;
 use base::folder::exact;
 use base::model::envelope::ErrorCode;
 use base::path::{self, Resolved};
+use base::pattern::Pattern;
 use base::search::fuzzy;
 use base::text::plural;
 use guard::policy::access::Access;
@@ -64,6 +65,13 @@ fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
         resolved = path::definite(&cx.root, real);
     }
     let shown = path::display(&cx.root, &resolved.absolute);
+    let is_ours = |path: &Path| cx.folders.iter().any(|folder| path.starts_with(folder));
+    if !resolved.inside
+        && !is_ours(&resolved.canonical)
+        && let Some(own) = cx.sandbox.temporary(&resolved.absolute)
+    {
+        resolved = path::definite(&cx.root, own);
+    }
     Ok(PathTarget { resolved, shown })
 }
 
@@ -135,6 +143,9 @@ fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<Str
             None => Ok((wanted, None)),
         };
     }
+    if let Some(bare) = bare(cx, &wanted.shown).filter(|bare| cx.root.join(bare).exists()) {
+        return as_found(cx, wanted, &bare);
+    }
     let near = fuzzy::nearest(&cx.root, &wanted.shown, 8);
     let only = |least: f64| {
         let mut clear = near.iter().filter(|(_, likeness)| *likeness >= least);
@@ -143,6 +154,17 @@ fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<Str
     let by_name = || only(SAME_NAME).filter(|_| !wanted.shown.contains('/'));
     let Some((nearest, _)) = only(CLEAR_LIKENESS).or_else(by_name) else { return Ok((wanted, None)) };
     as_found(cx, wanted, nearest.trim_end_matches('/'))
+}
+
+/// The path without what models write around one: quotes, `@`, `file://`, a line number, the workspace's own name, `\\`.
+fn bare(cx: &ToolCx, text: &str) -> Option<String> {
+    static LINES: Pattern = Pattern::new(r":\d+(:\d+|-\d+)?$");
+    let text = text.trim_matches(|c: char| c.is_whitespace() || "\"'`@".contains(c)).replace('\\', "/");
+    let text = text.trim_start_matches("file:").trim_start_matches(&*cx.root.to_string_lossy());
+    let text = LINES.replace(text.trim_start_matches('/'), "");
+    let root = cx.root.file_name()?.to_string_lossy().into_owned();
+    let below = text.strip_prefix(&format!("{root}/")).filter(|_| !cx.root.join(&root).exists());
+    Some(below.unwrap_or(&text).to_owned()).filter(|bare| !bare.is_empty())
 }
 
 fn as_found(cx: &ToolCx, wanted: PathTarget, path: &str) -> Result<(PathTarget, Option<String>), ToolError> {

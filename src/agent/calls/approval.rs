@@ -41,7 +41,9 @@ impl Approver<'_> {
                 Some(SessionGrant::Host(host)) => {
                     format!(" The user can allow it with --allow 'WebFetch({host})'.")
                 }
-                _ => String::new(),
+                _ => policy.folder_to_add(assessed).map_or_else(String::new, |folder| {
+                    format!(" The user can allow it with --add-dir {}.", folder.display())
+                }),
             };
             return Err(denied(&format!(
                 "{reason}, and no user is available (headless).{allow} Find a way that needs no approval, or say what \

@@ -421,6 +421,14 @@ impl PolicyEngine {
         }
     }
 
+    /// The folder outside that is all that the call needs.
+    pub fn folder_to_add(&self, call: &AssessedToolCall) -> Option<PathBuf> {
+        match self.session_grants(call).as_slice() {
+            [SessionGrant::ReadFolder(folder)] => Some(folder.clone()),
+            _ => None,
+        }
+    }
+
     /// What "for this session" would allow, in words; `None` if a yes covers only this call.
     pub fn session_scope(&self, call: &AssessedToolCall) -> Option<String> {
         let grants: Vec<String> = self.session_grants(call).iter().map(SessionGrant::text).collect();

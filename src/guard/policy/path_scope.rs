@@ -2,17 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::sandbox::private_folder;
 use crate::sandbox::protected_paths;
 use crate::sandbox::secret_paths;
 use crate::shell::interpret::call::Arg;
 use crate::shell::interpret::wrappers::{BELOW, BELOW_OR_LINK};
+use base::file;
 use base::path;
+use base::pattern::Pattern;
+use base::repository;
 
 /// Patterns with more matches than this aren't resolved.
 const MAX_MATCHES: usize = 5_000;
 /// In a larger tree, not every link is followed.
 const MAX_WALKED: usize = 20_000;
 const MAX_OPTION_BYTES: usize = 256;
+const TEMPORARY: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"];
+const MAX_MANIFEST_BYTES: u64 = 256 * 1024;
 
 /// Folders that the machine can't do without.
 const SYSTEM: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /usr/bin /usr/lib \
@@ -25,12 +31,19 @@ pub struct PathScope {
     added: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     secrets: Vec<PathBuf>,
+    /// Around the workspace: its repository, and packages that its manifests name by their path.
+    around: Vec<PathBuf>,
+    homes: Vec<PathBuf>,
+    /// Where confined commands have their `/tmp`.
+    temporary: Option<PathBuf>,
     pub home: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadRisk {
     Free,
+    /// Neither the project's nor the system's.
+    Elsewhere(PathBuf),
     Secret(String),
     Unknown,
 }
@@ -55,8 +68,14 @@ impl PathScope {
     pub fn at_home(workspace: &Path, readable: &[&Path], own: &[&Path], home: Option<PathBuf>) -> Self {
         let secrets =
             secret_paths::places(home.as_deref(), own).iter().map(|place| path::follow(place)).collect();
+        let homes = secret_paths::homes(home.as_deref()).into_iter().chain(home.clone());
+        let mut around = path_dependencies(workspace);
+        around.extend(repository::root(workspace).map(path::follow));
         Self {
             workspace: path::follow(workspace),
+            around,
+            temporary: own.last().map(|state| path::follow(&state.join(private_folder::IN_STATE))),
+            homes: homes.map(|home| path::follow(&home)).collect(),
             added: Vec::new(),
             readable: readable.iter().map(|folder| folder.to_path_buf()).collect(),
             secrets,
@@ -73,6 +92,29 @@ impl PathScope {
     pub fn inside<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         let mut folders = std::iter::once(&self.workspace).chain(&self.added);
         folders.find_map(|folder| path.strip_prefix(folder).ok())
+    }
+
+    /// Whether a canonical path is in the `/tmp` of confined commands.
+    pub fn is_temporary(&self, path: &Path) -> bool {
+        self.temporary.as_ref().is_some_and(|folder| path.starts_with(folder))
+    }
+
+    /// Whether a command may read a canonical path without asking. What is in a home may only if it is the project's, or a
+    /// tool chain's. Secrets are judged apart.
+    pub fn reads_freely(&self, path: &Path) -> bool {
+        let in_home = self.homes.iter().find_map(|home| path.strip_prefix(home).ok());
+        self.is_ours(path) || in_home.is_none_or(secret_paths::is_shown_in_home)
+    }
+
+    /// Whether a tool may. Of the folders for temporary files commands see only their own, so the others' are closed here.
+    pub fn tool_reads_freely(&self, path: &Path) -> bool {
+        let is_shared = || TEMPORARY.iter().any(|folder| path.starts_with(path::follow(Path::new(folder))));
+        self.is_ours(path) || self.reads_freely(path) && !is_shared()
+    }
+
+    fn is_ours(&self, path: &Path) -> bool {
+        let mut around = self.around.iter().chain(&self.readable);
+        self.inside(path).is_some() || around.any(|folder| path.starts_with(folder))
     }
 
     /// `deep`: it reads everything below, too.
@@ -99,6 +141,7 @@ impl PathScope {
             return ReadRisk::Secret(secret);
         }
         let Some(texts) = paths_in(&arg.text) else { return ReadRisk::Unknown };
+        let mut elsewhere = None;
         for text in texts {
             match self.resolved(text, arg.glob_at.is_some() && text == arg.text, folders) {
                 None => return ReadRisk::Unknown,
@@ -106,10 +149,12 @@ impl PathScope {
                     if let Some(secret) = paths.iter().find(|path| self.is_secret(path, deep)) {
                         return ReadRisk::Secret(secret.display().to_string());
                     }
+                    let is_there = |path: &PathBuf| !self.reads_freely(path) && path.exists();
+                    elsewhere = elsewhere.or_else(|| paths.into_iter().find(is_there));
                 }
             }
         }
-        ReadRisk::Free
+        elsewhere.map_or(ReadRisk::Free, ReadRisk::Elsewhere)
     }
 
     /// Like a deep `reading`, for a program that follows links.
@@ -246,7 +291,7 @@ impl PathScope {
 
     /// Below the folders for temporary files. If the workspace is in one, its neighbors don't count.
     fn is_scratch(&self, path: &Path) -> bool {
-        ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"].iter().any(|folder| {
+        TEMPORARY.iter().any(|folder| {
             let folder = path::follow(Path::new(folder));
             let first = |path: &Path| {
                 path.strip_prefix(&folder)
@@ -326,6 +371,21 @@ impl PathScope {
             }
         }
     }
+}
+
+/// Packages beside the workspace that its manifests name, as `path = "../shared"` or `"file:../shared"`. Only a folder with
+/// a manifest of its own counts: the project's files may be anyone's.
+fn path_dependencies(workspace: &Path) -> Vec<PathBuf> {
+    static NAMED: Pattern = Pattern::new(r#"["' =:](\.\./[\w./-]+)"#);
+    const MANIFESTS: [&str; 4] = ["Cargo.toml", "package.json", "pyproject.toml", "go.mod"];
+    let mut found = Vec::new();
+    for manifest in MANIFESTS {
+        let text = file::small_text(&workspace.join(manifest), MAX_MANIFEST_BYTES).unwrap_or_default();
+        let folders = NAMED.captures_iter(&text).map(|named| path::follow(&workspace.join(&named[1])));
+        let is_package = |folder: &PathBuf| folder.join(manifest).is_file() && !workspace.starts_with(folder);
+        found.extend(folders.filter(is_package));
+    }
+    found
 }
 
 fn is_stream(text: &str) -> bool {

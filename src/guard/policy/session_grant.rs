@@ -6,6 +6,7 @@ use super::access::Access;
 use super::command::AssessedAccess;
 use super::command_prefix::general_prefix;
 use super::path_scope::PathScope;
+use super::programs::assessment::Risk;
 use crate::sandbox::secret_paths;
 use base::path;
 
@@ -33,6 +34,13 @@ impl SessionGrant {
         let inside = |path: &Path| scope.inside(path).is_some();
         let mut grants = Vec::new();
         for assessed in accesses {
+            let calls = assessed.command.iter().filter_map(|command| command.calls.as_ref().ok()).flatten();
+            let elsewhere: Vec<&PathBuf> =
+                calls.clone().flat_map(|call| &call.assessment.elsewhere).collect();
+            if !elsewhere.is_empty() && calls.into_iter().all(|call| call.assessment.risk == Risk::Reads) {
+                grants.extend(elsewhere.into_iter().map(|path| Self::reading(path, scope)));
+                continue;
+            }
             let grant = match &assessed.access {
                 Access::Exec { command, .. } => match assessed.command.as_ref().and_then(general_prefix) {
                     Some(prefix) => Self::Prefix(prefix),

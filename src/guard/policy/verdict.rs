@@ -1,7 +1,7 @@
 //! The verdict on a tool call, from its accesses, the permission level, the user's rules, and whether a
 //! sandbox will confine it. Changes nothing, but follows links on disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::access::Access;
 use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
@@ -70,21 +70,21 @@ impl VerdictInputs<'_> {
         match &assessed.access {
             _ if self.level() == Permission::Full => Verdict::Allow,
             Access::Read(path) => {
-                let added = || self.scope.inside(path).is_some() && !self.scope.is_secret(path, false);
+                let open =
+                    || self.scope.tool_reads_freely(path) && !self.scope.is_secret(path, path.is_dir());
                 let free = path.starts_with(workspace)
-                    || added()
+                    || self.scope.is_temporary(path)
+                    || open()
                     || self.readable.iter().any(|folder| path.starts_with(folder))
                     || self.rules.read_allowed(path, self.scope);
-                if free {
-                    Verdict::Allow
-                } else {
-                    ask(format!("reads {}, outside the workspace", path.display()))
-                }
+                if free { Verdict::Allow } else { reads_elsewhere(path) }
             }
             Access::Write(_) if read_only => self.nothing_may_change(),
             // Notes may be taken in every mode.
             Access::WriteOwn(_) if self.permission == Permission::ReadOnly => self.nothing_may_change(),
-            Access::Write(path) | Access::WriteOwn(path) if self.scope.inside(path).is_none() => {
+            Access::Write(path) | Access::WriteOwn(path)
+                if self.scope.inside(path).is_none() && !self.scope.is_temporary(path) =>
+            {
                 ask(format!("edits {}, outside the workspace", path.display()))
             }
             Access::WriteOwn(_) => Verdict::Allow,
@@ -158,6 +158,14 @@ impl VerdictInputs<'_> {
         if *risk == Risk::Destroys {
             return deny(format!("{reason}. mycode won't run this; if you mean it, run it yourself"));
         }
+        let is_open = |path: &PathBuf| self.rules.read_allowed(path, self.scope);
+        if let Some(path) = call.assessment.elsewhere.iter().find(|path| !is_open(path))
+            && self.level() != Permission::Full
+            && *risk <= Risk::Unknown
+            && !self.rules.call_allowed(call)
+        {
+            return reads_elsewhere(path);
+        }
         match self.level() {
             Permission::Full => Verdict::Allow,
             _ if *risk == Risk::Reads || self.confined && *risk == Risk::Inspects => Verdict::Allow,
@@ -199,6 +207,10 @@ fn joined<'a>(parts: impl Iterator<Item = (Option<&'a AssessedCall>, Verdict)>) 
         reason.push_str(&format!("; and {more} more"));
     }
     ask(reason)
+}
+
+fn reads_elsewhere(path: &Path) -> Verdict {
+    ask(format!("reads {}, outside the workspace", path.display()))
 }
 
 fn ask(reason: String) -> Verdict {

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use base::folder::temporary;
 
 const LOCK: &str = "lock";
-const PARTS: [&str; 3] = ["tmp", "cache", "bin"];
+pub const TMP: &str = "tmp";
+const PARTS: [&str; 3] = [TMP, "cache", "bin"];
+/// Where in the state folder they are.
+pub const IN_STATE: &str = "private";
 const MAX_REMOVED: usize = 32;
 
 #[derive(Debug)]
@@ -24,7 +27,7 @@ impl PrivateFolder {
         let temporary = temporary::folder_outside(workspace)?;
         remove_unused(&temporary);
         let in_state = state.map(|state| -> io::Result<Self> {
-            let base = state.join("private");
+            let base = state.join(IN_STATE);
             fs::create_dir_all(&base)?;
             let base = base.canonicalize()?;
             if base.starts_with(workspace) {

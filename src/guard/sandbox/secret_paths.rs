@@ -132,6 +132,18 @@ pub fn closed(homes: &[PathBuf], workspace: &Path) -> BTreeSet<PathBuf> {
     closed
 }
 
+/// Whether this path below a home is in a folder of a tool chain or common program, which confined commands see.
+pub fn is_shown_in_home(below: &Path) -> bool {
+    let first =
+        |path: &Path| path.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let is_listed = |level: &str, seen: &str| {
+        let name = below.strip_prefix(level).ok().and_then(first);
+        let seen: Vec<&str> = places::list(seen).flat_map(str::split_whitespace).collect();
+        name.is_none_or(|name| is_seen(&name, &seen))
+    };
+    below.components().count() > 1 && LEVELS.iter().all(|(level, seen)| is_listed(level, seen))
+}
+
 fn is_seen(name: &str, seen: &[&str]) -> bool {
     seen.iter().any(|known| match known.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),

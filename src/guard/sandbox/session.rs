@@ -132,6 +132,15 @@ impl Sandbox {
         Ok(Some((spec, caches)))
     }
 
+    /// Where commands have this path, if it is in the `/tmp` that is theirs alone. What only others have there stays theirs.
+    pub fn temporary(&self, path: &Path) -> Option<PathBuf> {
+        let below = path.strip_prefix("/tmp").ok()?;
+        let own = self.private.lock().as_ref()?.path.join(private_folder::TMP).join(below);
+        let is_new = || path.symlink_metadata().is_err() && own.parent().is_some_and(Path::is_dir);
+        let is_theirs = own.symlink_metadata().is_ok() || is_new();
+        (is_theirs && probe::status().layers.namespaces).then_some(own)
+    }
+
     fn private(&self) -> io::Result<PathBuf> {
         let mut private = self.private.lock();
         let folder = match private.take().filter(PrivateFolder::is_intact) {

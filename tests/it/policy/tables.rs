@@ -284,12 +284,73 @@ fn tools_stay_in_the_workspace() {
     let inside = |name: &str| ground.workspace.join(name);
     assert_eq!(judge(ReadOnly, Access::Read(inside("a"))), Verdict::Allow);
     assert_eq!(judge(ReadOnly, Access::Read("/spill/1".into())), Verdict::Allow);
-    assert!(matches!(judge(Auto, Access::Read("/etc/passwd".into())), Verdict::Ask { .. }));
+    assert_eq!(judge(ReadOnly, Access::Read("/etc/passwd".into())), Verdict::Allow);
+    assert!(matches!(judge(Auto, Access::Read("/home/u/notes.txt".into())), Verdict::Ask { .. }));
+    assert!(matches!(judge(Auto, Access::Read("/etc/shadow".into())), Verdict::Ask { .. }));
     assert!(matches!(judge(ReadOnly, Access::Write(inside("a"))), Verdict::Deny { .. }));
     assert!(matches!(judge(Ask, Access::Write(inside("a"))), Verdict::Ask { .. }));
     assert_eq!(judge(Auto, Access::Write(inside("a"))), Verdict::Allow);
     assert!(matches!(judge(Auto, Access::Write(inside(".git/hooks/x"))), Verdict::Ask { .. }));
     assert!(matches!(judge(Auto, Access::Write("/elsewhere/a".into())), Verdict::Ask { .. }));
+}
+
+/// A tool and a command have one rule: the rest of a home asks, once a folder.
+#[test]
+fn reading_elsewhere_in_a_home_asks_once() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let home = dir.path().canonicalize().unwrap();
+    for file in [
+        "w/Cargo.toml",
+        "other/o.txt",
+        "other/p.txt",
+        "shared/Cargo.toml",
+        "notes/n.txt",
+        ".cargo/registry/a",
+        ".bashrc",
+    ] {
+        fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+        fs::write(home.join(file), "").unwrap();
+    }
+    let manifest = "[dependencies]\nshared = { path = \"../shared\" }\nnotes = { path = \"../notes\" }\n";
+    fs::write(home.join("w/Cargo.toml"), manifest).unwrap();
+    let ground = Ground {
+        workspace: home.join("w"),
+        scope: PathScope::at_home(&home.join("w"), &[], &[], Some(home.clone())),
+        _dir: dir,
+    };
+    let mut rules = Rules::default();
+    for permission in [ReadOnly, Ask, Auto] {
+        for (path, free) in [
+            ("Cargo.toml", true),
+            ("../shared/Cargo.toml", true),
+            ("../.cargo/registry/a", true),
+            ("/etc/hostname", true),
+            ("../other/o.txt", false),
+            ("../.bashrc", false),
+            ("../notes/n.txt", false),
+        ] {
+            let by_command = ground.allows(permission, true, &format!("cat {path} | head -3"));
+            let access = Access::Read(base::path::follow(&ground.workspace.join(path)));
+            let by_tool = VerdictInputs {
+                permission,
+                mode: Mode::Auto,
+                rules: &rules,
+                scope: &ground.scope,
+                readable: &[],
+                confined: true,
+            }
+            .decide(&[AssessedAccess::new(&access, &ground.scope)]);
+            assert_eq!((by_command, by_tool == Verdict::Allow), (free, free), "{permission:?} {path}");
+        }
+    }
+    let access = Access::Exec { command: "cat ../other/o.txt".to_owned(), cwd: ground.workspace.clone() };
+    for grant in SessionGrant::all(&[AssessedAccess::new(&access, &ground.scope)], &ground.scope) {
+        assert_eq!(grant, SessionGrant::ReadFolder(home.join("other")));
+        rules.grant(grant);
+    }
+    assert_eq!(ground.decide(Auto, true, &rules, "tail ../other/p.txt"), Verdict::Allow);
+    assert!(matches!(ground.decide(Auto, true, &rules, "cat ../notes/n.txt"), Verdict::Ask { .. }));
+    assert_eq!(ground.decide(Full, false, &rules, "cat ../notes/n.txt"), Verdict::Allow);
 }
 
 #[test]

@@ -48,6 +48,8 @@ pub fn check(findings: &mut Findings<'_>) {
     findings.line("state", opened.project_state.display().to_string());
     let level = opened.loaded.work.permission.into_str();
     findings.line("permission", format!("{level} in the chat, auto in exec unless set"));
+    let reading = "the project, its repository, the system and toolchains; asks for the rest of a home (exec: --add-dir)";
+    findings.line("reading", reading);
     check_sources(findings);
 }
 

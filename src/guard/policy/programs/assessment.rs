@@ -52,6 +52,8 @@ pub struct Assessment {
     pub effects: Vec<Effect>,
     /// Protected files that git changes, absolute.
     pub opens: Vec<PathBuf>,
+    /// What it reads that is neither the project's nor the system's.
+    pub elsewhere: Vec<PathBuf>,
     /// Git configuration that it writes without running programs; the sandbox checks it afterwards.
     pub settings: Vec<PathBuf>,
 }
@@ -62,7 +64,14 @@ impl Assessment {
     }
 
     pub fn new(risk: Risk, reason: impl Into<String>) -> Self {
-        Self { risk, reason: reason.into(), effects: Vec::new(), opens: Vec::new(), settings: Vec::new() }
+        Self {
+            risk,
+            reason: reason.into(),
+            effects: Vec::new(),
+            opens: Vec::new(),
+            elsewhere: Vec::new(),
+            settings: Vec::new(),
+        }
     }
 
     #[must_use]
@@ -82,6 +91,7 @@ impl Assessment {
             self.add(effect);
         }
         self.opens.extend(other.opens);
+        self.elsewhere.extend(other.elsewhere);
         self.settings.extend(other.settings);
         if other.risk > self.risk {
             self.risk = other.risk;

@@ -64,6 +64,7 @@ pub fn reading(arg: &Arg, call: &Call, scope: &PathScope, deep: bool) -> Assessm
 fn of_reading(reading: ReadRisk, arg: &Arg) -> Assessment {
     match reading {
         ReadRisk::Free => Assessment::reads(),
+        ReadRisk::Elsewhere(path) => Assessment { elsewhere: vec![path], ..Assessment::reads() },
         ReadRisk::Secret(what) => secret(&what),
         ReadRisk::Unknown => {
             Assessment::new(Risk::Unknown, format!("reads {}, whose value is unknown", arg.text))

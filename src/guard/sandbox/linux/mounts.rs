@@ -22,6 +22,7 @@ use rustix::thread::CapabilitySet;
 
 use super::guard::protected_files::ProtectedFiles;
 use super::system::{self, NODEV, NOSUID, RDONLY};
+use crate::sandbox::private_folder::TMP;
 use crate::sandbox::spec::{Masks, RawPath, SandboxSpec};
 use base::file;
 
@@ -92,7 +93,7 @@ pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
         add(path, copy(path).and_then(restrict))?;
     }
     for path in &spec.temporary {
-        add(path, copy(&spec.private.join("tmp")))?;
+        add(path, copy(&spec.private.join(TMP)))?;
     }
     for (path, writes) in
         spec.caches.iter().flat_map(|path| outside.caches.iter().map(move |writes| (path, writes)))
