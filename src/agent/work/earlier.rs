@@ -9,6 +9,7 @@ use crate::work::work_log::CheckRun;
 use base::model::item::Item;
 use base::process::task;
 use context::session::outcomes::{self, TurnOutcome};
+use evidence::terms::{language, translate};
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 
@@ -18,7 +19,9 @@ const SHOWN: usize = 3;
 pub fn lines(log: &Path, task: &str) -> Vec<String> {
     let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
     let session = log.file_stem().unwrap_or_default().to_string_lossy();
-    outcomes::find(state, &session, task, true, SHOWN).iter().map(TurnOutcome::line).collect()
+    let english = translate::english(task, &language::of(task)).join(" ");
+    let found = outcomes::find(state, &session, &format!("{task} {english}"), true, SHOWN);
+    found.iter().map(TurnOutcome::line).collect()
 }
 
 /// Keeps what the turn changed, if it did. A failure costs only the record.
@@ -30,12 +33,18 @@ pub async fn keep(conversation: &Conversation, cx: &ToolCx) {
     if changed.is_empty() {
         return;
     }
-    let of = |wanted: fn(&Item) -> bool| {
-        let newest = conversation.state.history.entries().iter().rev().find(|entry| wanted(&entry.item));
-        newest.map(|entry| entry.item.text().into_owned()).unwrap_or_default()
+    let newest = |text: fn(&Item) -> Option<&str>| {
+        let mut entries = conversation.state.history.entries().iter().rev();
+        entries.find_map(|entry| text(&entry.item).map(str::to_owned)).unwrap_or_default()
     };
-    let task = of(|item| matches!(item, Item::User(message) if !message.steering));
-    let answer = of(|item| matches!(item, Item::Assistant { .. }));
+    let task = newest(|item| match item {
+        Item::User(message) if !message.steering => Some(&message.text),
+        _ => None,
+    });
+    let answer = newest(|item| match item {
+        Item::Assistant { text, .. } => Some(text),
+        _ => None,
+    });
     let check = work.checks().next_back().filter(|run| run.started >= work.turn_start()).map(result);
     let clean = |text: &str| cx.redactor.redact(text, TextSource::Text).into_owned();
     let outcome =

@@ -19,7 +19,7 @@ const MOST: usize = 1_000;
 const TASK_CHARS: usize = 100;
 const SAID_CHARS: usize = 100;
 const FILES: usize = 4;
-/// Fewer shared words may be chance.
+/// Fewer shared words may be chance, unless one of two names a file.
 const CLEAR_WORDS: usize = 3;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +94,12 @@ pub fn find(project_state: &Path, session: &str, query: &str, clear: bool, most:
         corpus.add(&[(2.0, &outcome.task), (1.5, &outcome.files.join(" ")), (1.0, &outcome.said)]);
     }
     let enough = CLEAR_WORDS.min(wanted.len().max(2));
-    let hits = corpus.rank(&wanted).into_iter().filter(|hit| !clear || hit.matched.len() >= enough);
+    let names_file = |document: usize, word: &usize| {
+        outcomes[document].files.iter().any(|file| file.to_lowercase().contains(&*wanted[*word].text))
+    };
+    let hits = corpus.rank(&wanted).into_iter().filter(|hit| {
+        let named = || hit.matched.iter().any(|word| names_file(hit.document, word));
+        !clear || hit.matched.len() >= enough || hit.matched.len() > 1 && named()
+    });
     hits.take(most).map(|hit| outcomes[hit.document].clone()).collect()
 }
