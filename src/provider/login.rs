@@ -70,7 +70,7 @@ pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<
 fn vendor(name: &str) -> Result<&'static Vendor, String> {
     VENDORS.iter().find(|known| known.is_called(name)).ok_or_else(|| {
         let names: Vec<&str> = VENDORS.iter().map(Vendor::name).collect();
-        format!("There is no vendor {name}. Choose one of {}.", names.join(", "))
+        format!("Unknown vendor '{name}'. Choose one of {}.", names.join(", "))
     })
 }
 
@@ -113,7 +113,7 @@ impl KeyRequest {
         }
         let mut bytes = [0; 32];
         let filled = ring::default_provider().secure_random.fill(&mut bytes);
-        filled.map_err(|_| "Reading random numbers from the system failed.".to_owned())?;
+        filled.map_err(|_| "The system returned no random numbers.".to_owned())?;
         Ok(Self { vendor, verifier: URL_SAFE_NO_PAD.encode(bytes) })
     }
 

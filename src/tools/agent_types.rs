@@ -73,5 +73,6 @@ const READ_TOOLS: [&str; 10] =
 pub const PARENT_TOOLS: [&str; 2] = ["AskUser", "Task"];
 
 pub fn find(name: &str) -> Option<&'static AgentType> {
-    TYPES.iter().find(|kind| kind.name == name)
+    let name = name.trim_end_matches("-purpose");
+    TYPES.iter().find(|kind| kind.name.eq_ignore_ascii_case(name))
 }

@@ -72,6 +72,7 @@ pub fn changes(cx: &ToolCx, turn: bool) -> Event {
 pub fn export(exporter: Exporter, log: &Path, file: &Path, force: bool) -> Event {
     let (level, text) = match exporter(log, file, force) {
         Ok(()) => (Level::Info, texts::exported(file.display())),
+        Err(_) if !log.exists() => (Level::Warning, texts::session_empty()),
         Err(error) => (Level::Warning, texts::not_exported(error)),
     };
     Event::Notice { level, text }

@@ -143,14 +143,14 @@ pub fn set(text: &str, changes: &[(&str, Value)]) -> Result<String, String> {
             set_one(&mut new_head, key, value, end);
         }
     }
-    let after = read(&new_head).map_err(|why| format!("unusual format: {why}"))?;
+    let after = read(&new_head).map_err(|why| format!("its format is unusual: {why}"))?;
     let mut wanted = before;
     for (key, value) in changes {
         wanted.insert((*key).to_owned(), value.clone());
     }
     let same = after.len() == wanted.len() && wanted.iter().all(|(key, value)| after.get(key) == Some(value));
     if !same {
-        return Err("its form is unusual".to_owned());
+        return Err("its format is unusual".to_owned());
     }
     let head_at = text.find('\n').map_or(0, |at| at + 1);
     Ok(format!("{}{new_head}{}", &text[..head_at], &text[head_at + head.len()..]))

@@ -101,6 +101,18 @@ fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
     done
 }
 
+/// Commands of other agents, and ours for the same.
+const ELSEWHERE: [(&str, &str); 8] = [
+    ("run", "exec"),
+    ("fork", "-c --fork"),
+    ("auth", "login"),
+    ("config", "doctor --config"),
+    ("stats", "report"),
+    ("usage", "report"),
+    ("serve", "acp"),
+    ("upgrade", "update"),
+];
+
 /// One lowercase word is more likely a mistyped command than a prompt. `--` in front, or a session to
 /// continue, makes it a prompt.
 fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
@@ -112,7 +124,8 @@ fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
     }
     let command = command_line::command();
     let names = command.get_subcommands().map(clap::Command::get_name);
-    let meant = match fuzzy::nearest_name(word, names) {
+    let known = ELSEWHERE.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours);
+    let meant = match known.or_else(|| fuzzy::nearest_name(word, names)) {
         Some(name) => format!("did you mean `mycode {name}`? "),
         None => String::new(),
     };

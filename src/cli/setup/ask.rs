@@ -40,8 +40,8 @@ pub fn ask_trust(workspace: &Path) -> Result<(), Failure> {
     }
     let wishes: Vec<String> = wishes.iter().map(|wish| format!("  {}\n", sanitize::reveal(wish))).collect();
     report::print(&format!(
-        "{} wants to set:\n{}This decides where your prompts go and what may run. Do you trust it?\n\
-         [y] yes, as it is now   [n] no, and don't ask again   [l] later (default): ",
+        "{} wants to set:\n{}This controls where your prompts go and what may run. Do you trust it?\n\
+         [y] yes, this version   [n] no, and don't ask again   [l] later (default): ",
         sanitize::reveal(&settings.name),
         wishes.concat()
     ))?;
@@ -58,8 +58,8 @@ fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
     }
     let changes = active::differences(&open, &trust);
     report::print(&format!(
-        "{}This project defines {}: {}. They decide what the model does here and what runs. Do you trust them?\n\
-         [y] yes, as they are now   [n] no, and don't ask again   [l] later (default): ",
+        "{}This project defines {}: {}. They control what the model does here and what runs. Do you trust them?\n\
+         [y] yes, these versions   [n] no, and don't ask again   [l] later (default): ",
         sanitize::reveal(&changes),
         active::kinds(&open),
         sanitize::reveal(&active::names(&open, &trust))
@@ -177,10 +177,11 @@ fn welcome_text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
     format!(
         "Welcome to mycode.\n  Keys           {}\n  Local servers  {local}\n  Model          {model}\n\n\
          Permission level: {} (/permission to change)\n\
-         \x20 read-only  reads files; changes nothing\n\
-         \x20 ask        asks before each change and command\n\
-         \x20 auto       works in this folder without asking, sandboxed\n\
-         \x20 full       never asks, no sandbox\n\n\
+         \x20 read-only     reads files; changes nothing\n\
+         \x20 ask           asks before each change and command\n\
+         \x20 accept-edits  edits files; asks before each command\n\
+         \x20 auto          works in this folder without asking, sandboxed\n\
+         \x20 full          never asks, no sandbox\n\n\
          New project? /init writes a rules file. No key? `mycode demo` shows a session.\n\n",
         keys,
         loaded.work.permission.into_str()

@@ -51,7 +51,7 @@ pub fn orphans(history: &HistoryManager) -> Option<Batch> {
         Batch::plain(
             items,
             FormName::Pointer,
-            CauseKind::Pays.because("the referenced result is out of view"),
+            CauseKind::Pays.because("the result it refers to is no longer in view"),
         )
     })
 }

@@ -84,11 +84,18 @@ fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
             };
             known_name(word, evidence)
                 || known_in_sentence(word, evidence).unwrap_or_else(|| !looks_like_name(word))
+                || is_pair(word, evidence) && line.chars().any(|c| c.is_alphabetic() && !c.is_ascii())
         };
         *struck += usize::from(!known);
         if known { whole.to_owned() } else { STRUCK.to_owned() }
     });
     clean.into_owned()
+}
+
+/// Two words that name nothing in the log. In a line of another language than English a slash often stands between such.
+fn is_pair(word: &str, evidence: &Grounding) -> bool {
+    let is_word = |part: &str| part.len() > 2 && part.chars().all(char::is_alphabetic) && !evidence.has(part);
+    word.split_once('/').is_some_and(|(one, other)| is_word(one) && is_word(other))
 }
 
 /// Characters of scripts that don't part words by blanks.
@@ -115,7 +122,7 @@ fn known_in_sentence(word: &str, evidence: &Grounding) -> Option<bool> {
         let known = if ending && !before.is_empty() {
             before.char_indices().any(|(at, _)| evidence.has(&format!("{}{whole}", &before[at..])))
         } else {
-            !looks_like_name(name) || name == "/" || known_name(name, evidence)
+            !looks_like_name(name) || name == "/" || known_name(name, evidence) || is_pair(name, evidence)
         };
         if !known {
             return Some(false);
@@ -266,6 +273,8 @@ mod tests {
             "src/a.rsを編集し、tests/x.pyのテストを実行した。",
             "로그인/등록을 고쳤고 src/a.rs를 편집했다.",
             "Исправлено в src/a.rs: вход и/или выход, чтение/запись.",
+            "Anmelden/Abmelden in src/a.rs geprüft; la sesión sirve para leer/escribir; lecture/écriture corrigée.",
+            "前端/后端都检查了（GET/POST请求，3/5个测试）。追加/削除しました。CI/CD流水线",
             "Arreglado en src/a.rs, y/o en la prueba; gelesen und/oder geschrieben.",
         ] {
             assert_eq!(strike_unknown(text, &evidence()), (text.to_owned(), 0));

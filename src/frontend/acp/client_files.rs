@@ -50,7 +50,7 @@ impl ClientFiles {
         match timeout(TIMEOUT, answer).await {
             Ok(Ok(_)) => Ok(true),
             Ok(Err(error)) => Err(error.message),
-            Err(_) => Err(format!("no answer in {} s", TIMEOUT.as_secs())),
+            Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
         }
     }
 }

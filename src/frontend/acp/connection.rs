@@ -164,7 +164,7 @@ fn message(line: &[u8]) -> Incoming {
         Ok(_) => {
             return garbage(error::invalid_request("a message is a JSON object on one line"));
         }
-        Err(why) => return garbage(error::error(ErrorCode::ParseError, format!("no JSON: {why}"))),
+        Err(why) => return garbage(error::error(ErrorCode::ParseError, format!("invalid JSON: {why}"))),
     };
     let id = match message.remove("id").map(serde_json::from_value::<RequestId>) {
         None => None,

@@ -252,5 +252,5 @@ fn listed(row: SessionRow) -> SessionInfo {
 fn parsed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
     let params = if params.is_null() { Value::Object(Default::default()) } else { params };
     serde_json::from_value(params)
-        .map_err(|error| error::invalid_params(format!("wrong parameters: {error}")))
+        .map_err(|error| error::invalid_params(format!("invalid parameters: {error}")))
 }

@@ -88,10 +88,10 @@ fn chart(models: &[&ModelCost], agent: &str) -> String {
 
 fn assumptions() -> String {
     format!(
-        "Assumed: the model makes the same calls and gives the same answers, of the same length; only what is sent differs.\n\
+        "Assumes that the model makes the same calls and writes the same answers; only what is sent differs.\n\
          Ours counts {SYSTEM_TOKENS} tokens of system prompt and tools and what the files hold, by estimate; theirs is what their server reported, \
          with their own prompt. `raw` sends everything unchanged, even what fits no window.\n\
-         The cache serves an unchanged beginning for as long as the model table says; prices are that table's, today, without discounts.\n"
+         Cached prefixes last as long as the model table says; prices are that table's, as of today, without discounts.\n"
     )
 }
 

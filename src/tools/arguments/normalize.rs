@@ -18,7 +18,7 @@ pub(crate) struct Normalized {
 pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized {
     let mut ignored = Ignored::default();
     let given = match args {
-        Value::Object(given) => given,
+        Value::Object(given) => unwrapped(given, accepted),
         Value::Null => Map::new(),
         _ => return Normalized { args: Err("the arguments must be a JSON object".to_owned()), ignored },
     };
@@ -33,6 +33,19 @@ pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized
     let args = translate::translate(tool, &mut object, &mut ignored)
         .and_then(|()| shaped(tool, accepted, object, &mut ignored));
     Normalized { args: args.map(Value::Object), ignored }
+}
+
+/// Some models put all arguments into an object of their own.
+fn unwrapped(given: Map<String, Value>, accepted: &Value) -> Map<String, Value> {
+    const WRAPPERS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
+    match given.iter().next() {
+        Some((key, Value::Object(inner)))
+            if given.len() == 1 && WRAPPERS.contains(&key.as_str()) && !has(accepted, key) =>
+        {
+            inner.clone()
+        }
+        _ => given,
+    }
 }
 
 fn has(schema: &Value, name: &str) -> bool {

@@ -31,25 +31,32 @@ pub(crate) fn changed_lines(before: &str, after: &str) -> String {
     format!("{word} {}{more}", ranges[..ranges.len().min(LISTED)].join(", "))
 }
 
-/// A file beside the new one whose name differs in a letter or an ending: perhaps that one was meant.
+/// A file whose name, or whose folder's name, differs in a letter from the new one's: perhaps that one was meant.
 pub(crate) fn similar_neighbor(cx: &ToolCx, target: &PathTarget) -> Option<String> {
     let path = &target.resolved.canonical;
     let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
-    let is_near = |other: &str| {
-        let (their_stem, their_ending) = other.rsplit_once('.').unwrap_or((other, ""));
-        let near = strsim::damerau_levenshtein(stem, their_stem);
-        other != name
-            && their_ending == ending
-            && stem.len() >= 4
-            && near <= 1
-            && !stem.ends_with(|c: char| c.is_ascii_digit())
+    let is_near = |own: &str, other: &str| {
+        let differs = own != other && strsim::damerau_levenshtein(own, other) <= 1;
+        differs && own.len() >= 4 && !own.ends_with(|c: char| c.is_ascii_digit())
     };
-    let names = std::fs::read_dir(folder).ok()?.take(2_000).flatten();
-    let mut near =
-        names.filter_map(|entry| entry.file_name().into_string().ok()).filter(|other| is_near(other));
-    let other = near.next()?;
-    Some(format!("`{}`", path::display(&cx.root, &folder.join(other))))
+    let entry = |folder: &Path, fits: &dyn Fn(&str) -> bool| {
+        let names = std::fs::read_dir(folder).ok()?.take(2_000).flatten();
+        let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        names.find(|name| fits(name)).map(|name| folder.join(name))
+    };
+    let file = entry(folder, &|other| {
+        let (their_stem, their_ending) = other.rsplit_once('.').unwrap_or((other, ""));
+        their_ending == ending && is_near(stem, their_stem)
+    });
+    // A folder that was made for it.
+    let is_new = folder != cx.root.as_path() && entry(folder, &|other| other != name).is_none();
+    let other = file.or_else(|| {
+        let (above, own) = (folder.parent().filter(|_| is_new)?, folder.file_name()?.to_str()?);
+        let twin = entry(above, &|other| is_near(own, other) && above.join(other).join(name).exists())?;
+        Some(twin.join(name))
+    })?;
+    Some(format!("`{}`", path::display(&cx.root, &other)))
 }
 
 /// Why the text can't be what its name says: `None` if it is, or if we can't tell.

@@ -71,7 +71,7 @@ pub fn read(event: HookEvent, ran: &Ran) -> Answer {
             .and_then(|it| of_json(event, it))
         {
             Ok(read) => (answer, understood) = (read, true),
-            Err(error) => answer.failure = Some(format!("its JSON could not be used: {error}")),
+            Err(error) => answer.failure = Some(format!("its JSON is invalid: {error}")),
         }
     } else if ran.code == Some(0) && event.takes_plain_text() && !said.is_empty() {
         answer.context = Some(said.to_owned());
@@ -116,7 +116,7 @@ fn of_json(event: HookEvent, printed: Printed) -> Result<Answer, String> {
         Some("approve") if event == HookEvent::PreToolUse => decision = Some(Decision::Allow),
         Some("block") if event.can_block() => decision = Some(Decision::Block),
         None | Some("approve" | "block") => {}
-        Some(other) => return Err(format!("decision '{other}' is not known (block)")),
+        Some(other) => return Err(format!("unknown decision '{other}' (only block is known)")),
     }
     let mut updated_input = specific.updated_input;
     let mut interrupt = false;
@@ -127,7 +127,7 @@ fn of_json(event: HookEvent, printed: Printed) -> Result<Answer, String> {
             Some("deny") => decision = Some(Decision::Block),
             None => {}
             Some(other) => {
-                return Err(format!("permissionDecision '{other}' is not known (allow, deny, ask)"));
+                return Err(format!("unknown permissionDecision '{other}' (use allow, deny or ask)"));
             }
         }
         reason = specific.permission_decision_reason.unwrap_or(reason);
@@ -135,7 +135,7 @@ fn of_json(event: HookEvent, printed: Printed) -> Result<Answer, String> {
         match answer.behavior.as_str() {
             "allow" => decision = Some(Decision::Allow),
             "deny" => decision = Some(Decision::Block),
-            other => return Err(format!("behavior '{other}' is not known (allow, deny)")),
+            other => return Err(format!("unknown behavior '{other}' (use allow or deny)")),
         }
         (reason, interrupt) = (answer.message.unwrap_or_default(), answer.interrupt);
         updated_input = answer.updated_input;

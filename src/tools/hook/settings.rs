@@ -151,7 +151,7 @@ fn hook(
     file: &AgentFile,
     plugin: Option<&str>,
 ) -> Result<Hook, String> {
-    let matcher = Matcher::parse(matched).map_err(|why| format!("the matcher {matched} is wrong: {why}"))?;
+    let matcher = Matcher::parse(matched).map_err(|why| format!("invalid matcher {matched}: {why}"))?;
     let handler = Handler::deserialize(handler).map_err(|error| error.to_string())?;
     let is_callback = handler.kind == "callback" && file.path == Path::new(CALLBACKS);
     if handler.kind != "command" && !is_callback {
@@ -162,7 +162,7 @@ fn hook(
     }
     let condition = handler.condition.as_deref().map(ToolRule::parse).transpose()?;
     if condition.is_some() && !event.is_about_tool() {
-        return Err(format!("`if` is about tools, and {event:?} is not"));
+        return Err(format!("`if` works only for tool events, not for {event:?}"));
     }
     let command = handler.command.filter(|command| !command.trim().is_empty()).ok_or("it has no command")?;
     let asked = handler.timeout.filter(|seconds| *seconds > 0.0);

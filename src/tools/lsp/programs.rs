@@ -76,7 +76,7 @@ pub fn languages(workspace: &Path, loaded: &Loaded) -> Vec<(String, String)> {
         let server = match (installed.first(), &refusal) {
             (Some(program), None) => program.path.display().to_string(),
             (Some(program), Some(why)) => format!("{} is not started: {why}", program.name()),
-            (None, _) => format!("no language server on PATH ({} would do)", names(row)),
+            (None, _) => format!("no language server in PATH (such as {})", names(row)),
         };
         (name.to_owned(), format!("{server} ({})", plural(count, "file")))
     });

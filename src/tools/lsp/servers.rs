@@ -44,7 +44,7 @@ const TEXT_BYTES: usize = 2 * 1024 * 1024;
 pub enum NoServer {
     #[error("no language server is known for this kind of file")]
     Unknown,
-    #[error("no language server is installed for it ({0} would do)")]
+    #[error("no language server for it is installed (such as {0})")]
     Absent(String),
     #[error("its language server {0} cannot be used: {1}")]
     Failed(String, String),
@@ -260,7 +260,7 @@ impl LanguageServers {
                 return failed(program, &slot.why);
             }
             if full {
-                return failed(program, "too many others run");
+                return failed(program, "too many language servers are running");
             }
             program
         };

@@ -134,7 +134,7 @@ impl Skill {
         }
         if self.body.contains("!`") || self.body.contains("```!") {
             told.push_str(
-                " Where it has !`command`, run the command with Bash first: what it prints belongs there.",
+                " Where it has !`command`, run the command with Bash first and use its output there.",
             );
         }
         told

@@ -406,6 +406,10 @@ fn slips() -> Vec<Row> {
             answer().call_raw("Read", "\"{\\\"path\\\": \\\"a.py\\\"}\""),
             read(),
         ),
+        slip("arguments in an object", shown, call("Read", json!({"arguments": {"path": "a.py"}})), read()),
+        slip("a path in quotes", shown, call("Read", json!({"path": "`a.py`"})), read()),
+        slip("a path with its line", shown, call("Read", json!({"path": "a.py:1"})), read()),
+        slip("a path as a mention", shown, call("Read", json!({"path": "@a.py"})), read()),
         slip("arguments in a list", shown, answer().call_raw("Read", "[{\"path\": \"a.py\"}]"), read()),
         slip(
             "a command as a list",

@@ -399,7 +399,7 @@ fn rewind_popup() {
         point: points[0].clone(),
         rows: vec![
             row("src/a.rs", FileAction::Restore, None),
-            row("mine.txt", FileAction::Delete, Some("it was changed by another program since")),
+            row("mine.txt", FileAction::Delete, Some("another program changed it since")),
         ],
         outside: vec!["/etc/x".to_owned()],
         items: 7,

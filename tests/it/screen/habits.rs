@@ -236,7 +236,7 @@ fn effort_by_list_and_by_keys() {
     let alt = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::ALT);
     assert_eq!(stage.ops(alt('.')), [set("high")], "one more than the default");
     assert!(stage.ops(alt('.')).is_empty());
-    assert!(stage.shown().contains("effort: high, there is no higher"), "{}", stage.shown());
+    assert!(stage.shown().contains("effort: high; there is no higher level"), "{}", stage.shown());
     assert_eq!(stage.ops(alt(',')), [set("medium")]);
     stage.command("/effort");
     stage.press(KeyCode::Up);

@@ -138,6 +138,23 @@ fn a_narrow_window_cuts_no_word() {
 }
 
 #[test]
+fn what_is_above_a_short_session_stays() {
+    let mut terminal = Emulator::new(60, 20);
+    terminal.parser.process(b"$ earlier\r\n$ mycode\r\n");
+    let mut screen = Viewport::new(terminal, Size::new(60, 20), false);
+    let view = drawing(3, true, 0);
+    let printed = ["first", "a line of more than forty columns, which wraps"].map(Line::from);
+    screen.show(printed.to_vec(), &view).unwrap();
+    screen.output().resize(40, 20);
+    screen.resize(Size::new(40, 20));
+    assert!(screen.is_torn());
+    let wrapped = ["first", "a line of more than forty columns, which", "wraps"];
+    screen.rewrap(wrapped.map(Line::from).to_vec(), &view).unwrap();
+    let shown = screen.output().lines();
+    assert_eq!(shown[..5], [&["$ earlier", "$ mycode"][..], &wrapped].concat());
+}
+
+#[test]
 fn answer_that_streams_through_a_storm_of_sizes() {
     let (text, lines) = numbered();
     let server = FakeServer::start(vec![answer().text(&text).bytes_per_chunk(120).gated().into()]);

@@ -218,8 +218,8 @@ fn conflicts_and_force() {
     turn(&place, true, "t2", &[bash("echo 3 > a; echo 3 >> b")]);
     let listed = points(&place);
     let shown = rewind(&place, &["--to", &listed[1], "--preview"]);
-    assert!(shown.contains("skip      b: it was changed by another program in between"), "{shown}");
-    assert!(shown.contains("skip      made: it was changed by another program since"), "{shown}");
+    assert!(shown.contains("skip      b: another program changed it in the meantime"), "{shown}");
+    assert!(shown.contains("skip      made: another program changed it since"), "{shown}");
     let output = place.command(&["rewind", "--to", &listed[1], "--files", "--yes"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "not everything was done");
     assert!(stdout(&output).contains("skipped dir: the folder holds other files"), "{}", stdout(&output));

@@ -152,7 +152,7 @@ fn json_and_text_answers() {
     assert!(files[0]["reasons"].as_array().unwrap().iter().any(|reason| reason == "defines what is named"));
     assert!(files[0]["lines"].to_string().contains("class ExpiredVoucher"));
     let people = stdout(&place.command(&["locate", task, "--explain"]).output().unwrap());
-    assert!(people.contains("is the quality of the context that the task is sent with"), "{people}");
+    assert!(people.contains("is the estimated chance that one of these files is right"), "{people}");
     assert!(
         people.starts_with(" 1. shop/vouchers.py") && people.contains("defines what is named"),
         "{people}"

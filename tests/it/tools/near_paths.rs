@@ -37,3 +37,19 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
     let below_home = bench.call("Read", json!({"path": "/home/ci/server/app/main.py"})).await;
     assert_error(&below_home, "NOT_FOUND", "in this workspace it is server/app/main.py");
 }
+
+#[tokio::test]
+async fn a_file_that_is_nearly_there_already_is_named() {
+    let bench = Bench::new();
+    bench.put("auth/handlers.py", "x = 1\n");
+    for (path, near) in [
+        ("auth/handler.py", Some("auth/handlers.py")),
+        ("auths/handlers.py", Some("auth/handlers.py")),
+        ("author/handlers.py", None),
+        ("auth/views.py", None),
+    ] {
+        let written = bench.call("Write", json!({"path": path, "content": "new\n"})).await;
+        let said = near.map(|near| format!("; a similar `{near}` is there")).unwrap_or_default();
+        assert_eq!(written.text, format!("Created {path} (1 line){said}"));
+    }
+}

@@ -127,7 +127,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         models::take_own(&text).map_err(|what| {
             bad(
                 format!("{} can't be used: {what}", own_models.display()),
-                "its rows have the form of src/config/models.toml in mycode's source",
+                "each [[model]] needs a `name` or a `family`, and a `window` (or `like` another one)",
             )
         })?;
     }

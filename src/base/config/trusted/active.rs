@@ -71,7 +71,7 @@ pub fn told(workspace: &Path, state: &Path) -> String {
     open.extend(project_file::wishes(workspace).ok().flatten().map(|(settings, _)| settings));
     open.retain(|one| !known.holds(one));
     if open.is_empty() {
-        return "Nothing here waits for your trust.".to_owned();
+        return "Nothing here needs your trust.".to_owned();
     }
     format!(
         "Not trusted as they are now: {}.\n{}`mycode trust` trusts them; they count from the next session on.",

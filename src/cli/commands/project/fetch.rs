@@ -69,7 +69,7 @@ impl PluginSource {
             (Some("url" | "git" | "git-subdir"), Some(url), _) => url,
             (kind, ..) => {
                 let kind = kind.unwrap_or("unknown");
-                return Err(format!("its source is of kind {kind}, which isn't supported"));
+                return Err(format!("its source kind '{kind}' isn't supported"));
             }
         };
         let mut source = Self::read(&url).map_err(|failure| failure.to_string())?;
@@ -115,7 +115,7 @@ pub fn inside(root: &Path, below: &str) -> Result<PathBuf, Failure> {
     if stays && place.is_dir() {
         return Ok(place);
     }
-    let hint = "its list of plugins is wrong; tell its author";
+    let hint = "its list of plugins is invalid; tell its author";
     Err(Failure::task(format!("the repository has no folder {below}"), hint))
 }
 

@@ -101,9 +101,7 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     }
     if args.explain && args.with.is_empty() {
         let quality = retriever.task_context(&text).map_or(0.0, |context| context.quality());
-        out.push_str(&format!(
-            "{quality:.2} is the quality of the context that the task is sent with: the chance that one of its files is right\n"
-        ));
+        out.push_str(&format!("{quality:.2} is the estimated chance that one of these files is right\n"));
     }
     report::say(&out)
 }

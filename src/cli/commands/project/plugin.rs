@@ -119,7 +119,7 @@ async fn find(source: &PluginSource, name: Option<&str>, into: &Path) -> Result<
             },
         }
     }
-    Err(unusable("its list leads to another list"))
+    Err(unusable("its list points to another list"))
 }
 
 /// The manifest, completed by the marketplace's entry, which may stand for it.
@@ -141,7 +141,7 @@ fn chosen(market: &Value, name: Option<&str>) -> Result<Value, Failure> {
         (None, [one]) => (Some(one.clone()), String::new()),
         (None, _) => (None, "it lists several plugins".to_owned()),
     };
-    let hint = format!("name one of them after the source: {}", sanitize::reveal(&names.join(", ")));
+    let hint = format!("add one of their names after the source: {}", sanitize::reveal(&names.join(", ")));
     found.ok_or_else(|| Failure::usage(what, hint))
 }
 

@@ -28,9 +28,7 @@ pub fn run(cli: &SharedArgs, args: &TrustArgs) -> Result<(), Failure> {
     let path = sanitize::reveal(&project_file::place(workspace)).into_owned();
     if args.revoke {
         trust.revoke()?;
-        return report::print(&format!(
-            "{path} and what the project defines for the model are no longer trusted.\n"
-        ));
+        return report::print(&format!("{path} and the project's own definitions are no longer trusted.\n"));
     }
     let held_back = HeldBack::new(&opened.project_state);
     let held = held_back.list();

@@ -168,8 +168,7 @@ fn conflict(
 ) -> Option<String> {
     if chain.iter().any(|change| change.doubtful) {
         return Some(
-            "it may not be mycode's change: it was found after a command was cut off, or was moved here from elsewhere"
-                .to_owned(),
+            "it may not be mycode's change: a command was cut off, or the file was moved here".to_owned(),
         );
     }
     // An announced change may not have been made; unread files are compared by size and time.
@@ -177,12 +176,12 @@ fn conflict(
         now.same_content(known) || matches!(known, PathState::Unkept { .. }) && stamp == *known
     };
     if !stands(&last.after) && !stands(&last.before) {
-        return Some("it was changed by another program since".to_owned());
+        return Some("another program changed it since".to_owned());
     }
     let broken = chain.windows(2).any(|pair| {
         !pair[1].before.same_content(&pair[0].after) && !pair[1].before.same_content(&pair[0].before)
     });
-    broken.then(|| "it was changed by another program in between".to_owned())
+    broken.then(|| "another program changed it in the meantime".to_owned())
 }
 
 fn impossibility(step: &RestoreStep) -> Option<String> {
@@ -196,7 +195,7 @@ fn impossibility(step: &RestoreStep) -> Option<String> {
             Some("it is not a file, folder or link".to_owned())
         }
         (_, PathState::Unkept { .. }) => Some(
-            "its current content is too large to back up or not readable, so restoring it could not be undone"
+            "its current content can't be backed up (too large or unreadable), so a restore couldn't be undone"
                 .to_owned(),
         ),
         _ => None,

@@ -47,7 +47,8 @@ pub fn step_effort(app: &mut App, more: bool) {
     match levels.get(next) {
         Some(level) => set_effort(app, level),
         None => {
-            app.hint = Some(format!("effort: {now}, there is no {}", if more { "higher" } else { "lower" }))
+            app.hint =
+                Some(format!("effort: {now}; there is no {} level", if more { "higher" } else { "lower" }))
         }
     }
 }

@@ -230,11 +230,11 @@ impl<W: Write> Screen<W> {
             let row = self.row(line);
             // What was seen while it was written is there already.
             if self.drawn[0] != row {
-                cells(&mut self.out, &row, 0..row.len())?;
-                // After a full row the cursor's position differs by terminal, and there's nothing left to clear.
-                if used(&row) < row.len() {
-                    self.out.write_all(b"\x1b[K")?;
+                // As a whole: tmux wraps what was cleared behind a row's end as if it were there.
+                if used(&self.drawn[0]) > used(&row) {
+                    self.out.write_all(b"\x1b[2K")?;
                 }
+                cells(&mut self.out, &row, 0..row.len())?;
             }
             self.out.write_all(b"\r\n")?;
             self.printed(&row);

@@ -75,7 +75,7 @@ fn signed(client_id: &str, audience: &str, pem: &[u8]) -> Result<String, String>
     let text = format!("{}.{}", encode(&header), encode(&claims));
     let signature = signer.sign(text.as_bytes()).map_err(|error| error.to_string())?;
     let signature = match algorithm {
-        "ES256" => fixed_size(&signature).ok_or("the signature has another form")?,
+        "ES256" => fixed_size(&signature).ok_or("the signature has an unexpected format")?,
         _ => signature,
     };
     Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))

@@ -65,9 +65,9 @@ impl SignIn {
         }
         let show = self.show.as_ref().ok_or("no one can sign in here")?;
         let port = self.oauth.callback_port;
-        let listener = TcpListener::bind(("127.0.0.1", port.unwrap_or(0)))
-            .await
-            .map_err(|error| format!("port {} for the answer of the browser: {error}", port.unwrap_or(0)))?;
+        let listener = TcpListener::bind(("127.0.0.1", port.unwrap_or(0))).await.map_err(|error| {
+            format!("can't listen on port {} for the browser's answer: {error}", port.unwrap_or(0))
+        })?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         // A preconfigured port is registered under `localhost`.
         let host = if port.is_some() { "localhost" } else { "127.0.0.1" };

@@ -153,9 +153,11 @@ impl Entry {
     pub fn server(self, name: &str, origin: &Path) -> Result<Server, String> {
         check_name(name)?;
         if self.kind.as_deref() == Some(SSE) {
-            return Err("it is set to SSE, the transport of 2024. Set \"type\": \"http\" and its address for streamable \
+            return Err(
+                "it uses SSE, an outdated transport. Set \"type\": \"http\" and its address for streamable \
                         HTTP, often /mcp in place of /sse"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let mut written = serde_json::to_string(&self).unwrap_or_default();
         if self.kind.as_deref() == Some(OF_HOST) {
