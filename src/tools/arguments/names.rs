@@ -44,7 +44,7 @@ mod tests {
         // An item of a list has arguments of its own: there the same word may mean another one.
         let in_item = |name: &str| ["content", "status", "question", "options"].contains(&name);
         let tools = TABLE.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
-        assert_eq!(tools.clone().count(), 14);
+        assert_eq!(tools.clone().count(), 15);
         for tool in tools {
             for (name, others) in rows(tool) {
                 for other in others {

@@ -84,8 +84,7 @@ fn the_first_start_says_what_was_found() {
     screen.keys("\u{1b}");
     screen.wait("Type a task");
     let shown = screen.wait("Welcome to mycode.");
-    for part in ["OPENAI_API_KEY is not set", "read-only", "/init", "`mycode demo`", "Permission level: ask"]
-    {
+    for part in ["Keys           none set", "read-only", "/init", "`mycode demo`", "Permission level: ask"] {
         assert!(shown.contains(part), "{part}:\n{shown}");
     }
     screen.keys("\u{4}");

@@ -408,7 +408,7 @@ fn rewind_popup() {
     for part in [
         "▸ conversation and files",
         "restore  src/a.rs  +1 -3",
-        "skip     mine.txt  it was changed",
+        "skip     mine.txt  another program changed",
         "7 messages",
         "/etc/x",
     ] {

@@ -276,7 +276,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
     // Somebody else changes the file: what was shown is not what stands there.
     place.file("a.txt", format!("{text}and more\n"));
     screen.keys("ry");
-    screen.wait("changed by another program");
+    screen.wait("another program changed it since");
     assert!(place.text("a.txt").ends_with("and more\n"));
     place.file("a.txt", &text);
     screen.keys("q");

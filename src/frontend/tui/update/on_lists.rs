@@ -45,7 +45,7 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::RewindPoints(points), _) if points.is_empty() => app.inform("Nothing to rewind yet."),
         (Event::RewindPoints(points), popup) => *popup = Some(Popup::Rewind(RewindPicker::new(points))),
         (Event::RewindPreview(preview), Some(Popup::Rewind(picker))) => {
-            if let Some(rewind) = picker.show(preview) {
+            if let Some(rewind) = picker.show(preview, app.theme) {
                 app.popup = None;
                 app.send(rewind);
             }
