@@ -119,6 +119,13 @@ pub fn unescaped(address: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// A random UUID (version 4).
+pub fn uuid() -> String {
+    let bits = fastrand::u128(..) & !(0xf000_c000 << 48) | 0x4000_8000 << 48;
+    let hex = format!("{bits:032x}");
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

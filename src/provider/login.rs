@@ -6,12 +6,11 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Url;
-use rustls::crypto::ring;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::anthropic::provider as anthropic;
-use crate::wire::http;
+use crate::wire::{chatgpt, endpoint, http};
 use base::config::files::raw::Raw;
 use base::config::provider::provider_section;
 use base::config::provider::saved_keys::{self, FILE_NAME};
@@ -27,6 +26,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<String, String> {
     let vendor = self::vendor(vendor)?;
     let (name, exported) = (vendor.name(), saved_keys::exported_key(vendor));
+    match (&key, vendor.account.is_empty()) {
+        (_, true) => {}
+        (Some(_), false) => {
+            return Err(format!("{name} has no key: `mycode login {name}` in a terminal signs in."));
+        }
+        (None, false) => return chatgpt::sign_out(folder, vendor).await,
+    }
     let file = folder.join(FILE_NAME);
     let file = file.display();
     let checked = match &key {
@@ -67,7 +73,7 @@ pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<
     }
 }
 
-fn vendor(name: &str) -> Result<&'static Vendor, String> {
+pub fn vendor(name: &str) -> Result<&'static Vendor, String> {
     VENDORS.iter().find(|known| known.is_called(name)).ok_or_else(|| {
         let names: Vec<&str> = VENDORS.iter().map(Vendor::name).collect();
         format!("Unknown vendor '{name}'. Choose one of {}.", names.join(", "))
@@ -86,7 +92,7 @@ async fn check(vendor: &Vendor, key: &Secret) -> Result<(), ProviderError> {
     let settings = settings(vendor, Some(key.clone()))?;
     let endpoint = match vendor.kind {
         ProviderKind::Anthropic => anthropic::get_endpoint(&settings, &vendor.check)?,
-        _ => http::openai_endpoint(&settings, &format!("/{}", vendor.check))?.0,
+        _ => endpoint::openai_endpoint(&settings, &format!("/{}", vendor.check))?.0,
     };
     endpoint.get().await.map(drop)
 }
@@ -111,10 +117,7 @@ impl KeyRequest {
                 "{name} has no page for this. `mycode login {name}` saves one that you paste."
             ));
         }
-        let mut bytes = [0; 32];
-        let filled = ring::default_provider().secure_random.fill(&mut bytes);
-        filled.map_err(|_| "The system returned no random numbers.".to_owned())?;
-        Ok(Self { vendor, verifier: URL_SAFE_NO_PAD.encode(bytes) })
+        Ok(Self { vendor, verifier: chatgpt::random()? })
     }
 
     /// Where the user agrees; the browser then comes to `callback` with a `code`.
@@ -136,7 +139,7 @@ impl KeyRequest {
         let code = code.ok_or_else(|| refused("its page sent no code".to_owned()))?;
         let settings = self::settings(self.vendor, None).map_err(|error| refused(error.to_string()))?;
         let (endpoint, _) =
-            http::openai_endpoint(&settings, "/auth/keys").map_err(|error| refused(error.to_string()))?;
+            endpoint::openai_endpoint(&settings, "/auth/keys").map_err(|error| refused(error.to_string()))?;
         let body = json!({"code": code, "code_verifier": self.verifier, "code_challenge_method": "S256"});
         let reply = endpoint.post(&body.to_string()).await.map_err(|error| refused(error.to_string()))?;
         let text = http::bounded_text(reply, MOST_BYTES, PAGE_PATIENCE).await;

@@ -14,8 +14,8 @@ use super::responses::decoder::Responses;
 use crate::learned::lessons::PerModel;
 use crate::wire::address::{self, Host};
 use crate::wire::decoder::{Decoder, ReplyState};
+use crate::wire::endpoint::{self, Endpoint};
 use crate::wire::exchange::{Dialect, HttpProvider};
-use crate::wire::http::{self, Endpoint};
 use crate::wire::retry::RetryPolicy;
 use base::config::provider::models::{self, Api};
 use base::config::settings::ProviderSettings;
@@ -45,7 +45,7 @@ impl Dialect for ChatDialect {
     const STOP: Option<&'static str> = Some("stop");
 
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
-        let (endpoint, host) = http::openai_endpoint(settings, address::CHAT)?;
+        let (endpoint, host) = endpoint::openai_endpoint(settings, address::CHAT)?;
         let translates = host == Host::Openrouter;
         Ok((endpoint, Self { strict: host.is_strict(), translates, learned: PerModel::default() }))
     }
@@ -81,7 +81,7 @@ enum Base {
 
 impl Openai {
     pub fn with_retry(settings: &ProviderSettings, retry: RetryPolicy) -> Result<Self, ProviderError> {
-        let url = http::parse(&settings.base_url)?;
+        let url = endpoint::address(settings)?;
         let path = url.path().trim_end_matches('/');
         let base = match () {
             () if path.ends_with(address::CHAT) => Base::Named(Api::Chat),

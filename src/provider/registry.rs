@@ -1,6 +1,5 @@
 //! The list of providers, one line each, and the choice among vendors. Nothing else in this crate imports it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
@@ -40,17 +39,17 @@ pub fn build_all(settings: &ProviderSettings, loaded: &Loaded) -> Result<Arc<dyn
 struct Vendors {
     main: Arc<dyn Provider>,
     loaded: Loaded,
-    built: Mutex<HashMap<String, Arc<dyn Provider>>>,
+    built: Mutex<Vec<(ProviderSettings, Arc<dyn Provider>)>>,
 }
 
 impl Vendors {
     fn at(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
         let mut built = self.built.lock();
-        if let Some(provider) = built.get(&settings.base_url) {
+        if let Some((_, provider)) = built.iter().find(|(known, _)| known.same_server(settings)) {
             return Ok(Arc::clone(provider));
         }
         let provider = build(settings)?;
-        built.insert(settings.base_url.clone(), Arc::clone(&provider));
+        built.push((settings.clone(), Arc::clone(&provider)));
         Ok(provider)
     }
 }
@@ -58,8 +57,9 @@ impl Vendors {
 impl Provider for Vendors {
     fn stream(&self, request: &Request) -> ReplyStream {
         let model = &request.params.model;
-        let main = self.loaded.provider.as_ref().map(|settings| &settings.base_url);
-        match self.loaded.provider_for(model).filter(|settings| Some(&settings.base_url) != main) {
+        let main = self.loaded.provider.as_ref();
+        let other = |settings: &ProviderSettings| main.is_none_or(|main| !settings.same_server(main));
+        match self.loaded.provider_for(model).filter(other) {
             None => self.main.stream(request),
             Some(settings) => match self.at(&settings) {
                 Ok(provider) => {

@@ -16,8 +16,9 @@ use crate::anthropic::provider::AnthropicDialect;
 use crate::chat::decoder as chat;
 use crate::responses::decoder as responses;
 use crate::wire::address::{self, Host};
+use crate::wire::endpoint::{self, Endpoint};
 use crate::wire::exchange::Dialect;
-use crate::wire::http::{self, Endpoint};
+use crate::wire::http;
 use base::config::prompts;
 use base::config::settings::{ProviderKind, ProviderSettings};
 use base::model::provider::ProviderError;
@@ -72,10 +73,10 @@ impl Searcher {
         let Some(kind) = kind(settings)? else { return Ok(None) };
         let endpoint = match kind {
             Kind::Anthropic => AnthropicDialect::connect(settings)?.0,
-            Kind::Responses => http::openai_endpoint(settings, address::RESPONSES)?.0,
-            Kind::Openrouter => http::openai_endpoint(settings, address::CHAT)?.0,
+            Kind::Responses => endpoint::openai_endpoint(settings, address::RESPONSES)?.0,
+            Kind::Openrouter => endpoint::openai_endpoint(settings, address::CHAT)?.0,
             Kind::Gemini => {
-                let key = http::usable_key(settings, GEMINI, "MYCODE_API_KEY")?;
+                let key = endpoint::usable_key(settings, GEMINI, "MYCODE_API_KEY")?;
                 let header = key.map(|key| ("x-goog-api-key", key.expose().to_owned()));
                 let url = gemini_url(&settings.base_url, &settings.model);
                 Endpoint::new(&url, header, &settings.headers, key)?

@@ -49,14 +49,23 @@ pub enum ToolCalls {
     Text,
 }
 
+/// What stands for a key and gives one when it is needed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum KeySource {
+    /// The user's own command prints it (`api_key_command`).
+    Command(Arc<str>),
+    /// Signed in with ChatGPT; the file with the account.
+    Account(PathBuf),
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct ProviderSettings {
     pub kind: ProviderKind,
     /// Without a trailing slash, such as `https://api.openai.com/v1`.
     pub base_url: String,
     pub api_key: Option<Secret>,
-    /// Prints the key, in its stead.
-    pub api_key_command: Option<Arc<str>>,
+    /// In its stead.
+    pub key_source: Option<KeySource>,
     /// The key is a token for the `authorization` header, in Anthropic's dialect too.
     pub bearer: bool,
     pub model: Arc<str>,
@@ -79,6 +88,12 @@ pub struct ProviderSettings {
     pub verbosity: Option<Arc<str>>,
     pub tool_calls: ToolCalls,
     pub servers: Option<PathBuf>,
+}
+
+impl ProviderSettings {
+    pub fn same_server(&self, other: &Self) -> bool {
+        self.base_url == other.base_url && self.key_source == other.key_source
+    }
 }
 
 /// From the strictest.

@@ -18,7 +18,9 @@ fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
 }
 
 /// anthropic.com/legal (read in November 2026).
-pub const NO_SUBSCRIPTIONS: &str = "Claude Free, Pro and Max plans can't be used here: Anthropic's terms allow them only in its own programs. ChatGPT plans can't be used yet: the sign-in is not in this version.";
+pub const CHATGPT_PLAN: &str =
+    "You're using your ChatGPT plan. Manage its use at https://chatgpt.com/settings/usage";
+pub const NO_SUBSCRIPTIONS: &str = "`mycode login chatgpt` signs in with a ChatGPT Plus or Pro plan. Claude Free, Pro and Max plans can't be used here: Anthropic's terms allow them only in its own programs.";
 
 // Compaction.
 

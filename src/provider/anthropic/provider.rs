@@ -3,8 +3,9 @@
 use super::body;
 use super::decoder::AnthropicDecoder;
 use crate::wire::decoder::{Decoder, ReplyState};
+use crate::wire::endpoint::{self, Endpoint, KeyHeader};
 use crate::wire::exchange::{Dialect, HttpProvider};
-use crate::wire::http::{self, Endpoint, KeyHeader};
+use crate::wire::http;
 use base::config::settings::ProviderSettings;
 use base::model::provider::ProviderError;
 use base::model::request::Request;
@@ -22,17 +23,21 @@ impl Dialect for AnthropicDialect {
     const REQUIRED: &'static [&'static str] = &["max_tokens"];
 
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
-        let key = http::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;
+        let key = endpoint::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;
         let url = url(&settings.base_url)?;
         // This cloud has its own tokens; the others take the key as Anthropic does.
         let bearer = settings.bearer || url.contains("://bedrock-mantle.");
-        let form: KeyHeader = if bearer { http::bearer_header } else { key_header };
+        let form: KeyHeader = if bearer { endpoint::bearer_header } else { key_header };
         // What a command prints is a key only if it looks like one.
         let printed: KeyHeader = |key| {
-            if key.expose().starts_with("sk-ant-api") { key_header(key) } else { http::bearer_header(key) }
+            if key.expose().starts_with("sk-ant-api") {
+                key_header(key)
+            } else {
+                endpoint::bearer_header(key)
+            }
         };
         let endpoint = Endpoint::new(&url, headers(key.map(form)), &settings.headers, key)?;
-        Ok((endpoint.with_command(settings, printed), Self))
+        Ok((endpoint.with_source(settings, printed), Self))
     }
 
     fn body(&self, request: &Request) -> String {

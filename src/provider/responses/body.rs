@@ -51,14 +51,16 @@ pub fn body(request: &Request, host: Host) -> String {
     if let Some(verbosity) = params.verbosity.as_deref().or(made_for_it.then_some("low")) {
         body.insert("text".to_owned(), json!({"verbosity": verbosity}));
     }
-    if let Some(limit) = params.max_output_tokens {
+    // A plan's requests must do without some fields, and have their tools among the input.
+    let plan = host == Host::Plan;
+    if let Some(limit) = params.max_output_tokens.filter(|_| !plan) {
         body.insert("max_output_tokens".to_owned(), json!(limit));
     }
-    if let Some(temperature) = params.temperature.filter(|_| off || !reasons.at_all) {
+    if let Some(temperature) = params.temperature.filter(|_| !plan && (off || !reasons.at_all)) {
         body.insert("temperature".to_owned(), decimal(temperature));
     }
     let system: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
-    if host == Host::Openai {
+    if matches!(host, Host::Openai | Host::Plan) {
         // Requests with the same start go to the machine that has it cached.
         let begin = (&system, &request.tools, request.messages.first());
         body.insert("prompt_cache_key".to_owned(), json!(Fingerprint::of(&begin)));
@@ -66,17 +68,21 @@ pub fn body(request: &Request, host: Host) -> String {
     if !system.is_empty() {
         body.insert("instructions".to_owned(), json!(system.join("\n\n")));
     }
-    if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({
-                "type": "function", "name": tool.name, "description": tool.description,
-                "parameters": tool.schema, "strict": false,
-            })
-        });
-        body.insert("tools".to_owned(), tools.collect());
+    let tools = request.tools.iter().map(|tool| {
+        json!({
+            "type": "function", "name": tool.name, "description": tool.description,
+            "parameters": tool.schema, "strict": false,
+        })
+    });
+    let tools: Vec<Value> = tools.collect();
+    let mut input = input(&request.messages, host);
+    if plan && !tools.is_empty() {
+        input.insert(0, json!({"type": "additional_tools", "role": "developer", "tools": tools}));
+    } else if !tools.is_empty() {
+        body.insert("tools".to_owned(), Value::Array(tools));
         body.insert("parallel_tool_calls".to_owned(), json!(true));
     }
-    body.insert("input".to_owned(), Value::Array(input(&request.messages, host)));
+    body.insert("input".to_owned(), Value::Array(input));
     Value::Object(body).to_string()
 }
 

@@ -11,8 +11,8 @@ use super::body::{self, OPAQUE_KIND};
 use crate::call_ids;
 use crate::wire::address::{self, Host};
 use crate::wire::decoder::{Decoded, Decoder, Events, Flow, ReplyState, check_size, openai_usage, parse};
+use crate::wire::endpoint::{self, Endpoint};
 use crate::wire::exchange::{Dialect, HttpProvider};
-use crate::wire::http::{self, Endpoint};
 use crate::wire::sse::SseEvent;
 use base::config::settings::ProviderSettings;
 use base::model::call::ToolCall;
@@ -31,7 +31,7 @@ impl Dialect for ResponsesDialect {
     const NAME: &'static str = "openai";
 
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
-        let (endpoint, host) = http::openai_endpoint(settings, address::RESPONSES)?;
+        let (endpoint, host) = endpoint::openai_endpoint(settings, address::RESPONSES)?;
         Ok((endpoint, Self(host)))
     }
 

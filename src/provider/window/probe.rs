@@ -98,8 +98,8 @@ pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow>
 }
 
 async fn key(settings: &ProviderSettings) -> Option<String> {
-    let printed = match &settings.api_key_command {
-        Some(command) => key_command::token(command, None).await.ok(),
+    let printed = match &settings.key_source {
+        Some(source) => key_command::token(source, None).await.ok(),
         None => None,
     };
     printed.as_ref().or(settings.api_key.as_ref()).map(|key| key.expose().to_owned())
@@ -117,7 +117,7 @@ pub async fn models(settings: &ProviderSettings) -> Vec<(String, Option<u64>)> {
         let mut request = client.client.get(url).header("anthropic-version", anthropic::VERSION);
         match key {
             None => return Vec::new(),
-            Some(key) if settings.bearer || settings.api_key_command.is_some() => client.bearer = Some(key),
+            Some(key) if settings.bearer || settings.key_source.is_some() => client.bearer = Some(key),
             Some(key) => request = request.header("x-api-key", key),
         }
         client.answer(request).await
@@ -198,8 +198,12 @@ fn listed_window(list: &Value, model: &str) -> Option<u64> {
 }
 
 fn model_names(list: &Value) -> Vec<String> {
-    let models = list["data"].as_array();
-    models.into_iter().flatten().filter_map(|entry| entry["id"].as_str().map(str::to_owned)).collect()
+    // An account's own list, where a ChatGPT plan pays.
+    let listed =
+        list["models"].as_array().into_iter().flatten().filter(|entry| entry["visibility"] == "list");
+    let models = list["data"].as_array().into_iter().flatten();
+    let names = models.map(|entry| &entry["id"]).chain(listed.map(|entry| &entry["slug"]));
+    names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 struct ProbeClient {

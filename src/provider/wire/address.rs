@@ -10,6 +10,8 @@ pub const RESPONSES: &str = "/responses";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
     Openai,
+    /// OpenAI's, where a ChatGPT plan pays.
+    Plan,
     Azure,
     Openrouter,
     Other,
@@ -31,7 +33,7 @@ impl Host {
 
     /// Whether it runs OpenAI's own software, which refuses what it doesn't know.
     pub fn is_strict(self) -> bool {
-        matches!(self, Self::Openai | Self::Azure)
+        matches!(self, Self::Openai | Self::Plan | Self::Azure)
     }
 }
 

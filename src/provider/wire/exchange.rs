@@ -9,7 +9,8 @@ use futures_util::StreamExt;
 use tokio::time::timeout;
 
 use super::decoder::{Decoded, Decoder, Events, ReplyState};
-use super::http::{self, Body, Endpoint};
+use super::endpoint::Endpoint;
+use super::http::{self, Body};
 use super::retry::{RetryPolicy, with_retries};
 use super::sse::{FrameEnd, Framing};
 use super::timeouts::{Timeouts, Waited};

@@ -1,5 +1,4 @@
-//! One model server's address: its client, headers, replies and transport errors.
-//! The client is built at the first request: loading the system's certificates takes milliseconds, so for
+//! Clients for model servers, their replies and transport errors. A client is built at the first request: loading the system's certificates takes milliseconds, so for
 //! `http://` it has none. Redirects aren't followed: the key must not reach another host. Proxies come from
 //! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, but loopback addresses are always reached
 //! directly.
@@ -8,168 +7,23 @@ use std::error::Error as StdError;
 use std::io::{self, ErrorKind, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use flate2::write::{GzDecoder, ZlibDecoder};
-use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::CONTENT_ENCODING;
 use reqwest::{Certificate, Client, ClientBuilder, Response, Url};
+use serde_json::Value;
 use thiserror::Error;
 
-use super::address::{self, Host};
-use super::error_mapping;
-use super::key_command;
-use base::config::settings::ProviderSettings;
 use base::file;
 use base::model::provider::ProviderError;
-use base::secret::Secret;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-const ERROR_BODY_BYTES: usize = 64 * 1024;
 const OWN_CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+/// For one question outside a conversation.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+const ANSWER_BYTES: usize = 256 * 1024;
 const MAX_CERTIFICATE_BYTES: u64 = 4 * 1024 * 1024;
-const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A key's header and its value.
-pub type KeyHeader = fn(&Secret) -> (&'static str, String);
-
-/// Built once per provider; keeps connections between requests.
-#[derive(Debug)]
-pub struct Endpoint {
-    url: Url,
-    /// For messages: without user name, password and query.
-    display_url: String,
-    headers: HeaderMap,
-    key: Option<Secret>,
-    /// Prints the key, and the header that it goes into.
-    command: Option<(String, KeyHeader)>,
-    client: OnceLock<Client>,
-    /// An earlier request may have left a connection open.
-    may_reuse: AtomicBool,
-}
-
-impl Endpoint {
-    /// The last value of a header wins, so that the user's `own` headers do.
-    pub fn new(
-        url: &str,
-        headers: impl IntoIterator<Item = (&'static str, String)>,
-        own: &[(String, String)],
-        key: Option<&Secret>,
-    ) -> Result<Self, ProviderError> {
-        let url = parse(url)?;
-        let mut map = HeaderMap::new();
-        map.insert("content-type", HeaderValue::from_static("application/json"));
-        map.insert("accept-encoding", HeaderValue::from_static("identity"));
-        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value));
-        for (name, value) in headers.chain(own.iter().cloned()) {
-            let bad = || ProviderError::Setup(format!("the header '{name}' has an invalid name or value"));
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
-            let mut value = HeaderValue::from_str(&value).map_err(|_| bad())?;
-            value.set_sensitive(true);
-            map.insert(name, value);
-        }
-        Ok(Self {
-            display_url: display_url(&url),
-            url,
-            headers: map,
-            key: key.cloned(),
-            command: None,
-            client: OnceLock::new(),
-            may_reuse: AtomicBool::new(false),
-        })
-    }
-
-    /// With the key that the settings' command prints, if they have one.
-    #[must_use]
-    pub fn with_command(mut self, settings: &ProviderSettings, header: KeyHeader) -> Self {
-        self.command = settings.api_key_command.as_ref().map(|command| (command.to_string(), header));
-        self
-    }
-
-    pub fn key(&self) -> Option<Secret> {
-        self.key.clone().or_else(|| key_command::known(&self.command.as_ref()?.0))
-    }
-
-    pub async fn post(&self, body: &str) -> Result<Response, ProviderError> {
-        let Some((command, header)) = &self.command else { return self.post_with(body, &self.headers).await };
-        let mut refused = None;
-        loop {
-            let token = key_command::token(command, refused.as_ref()).await?;
-            let mut headers = self.headers.clone();
-            let (name, value) = header(&token);
-            let value = HeaderValue::from_str(&value).map_err(|_| {
-                ProviderError::Setup(format!("api_key_command `{command}` printed what can't be in a header"))
-            })?;
-            headers.insert(name, value);
-            match self.post_with(body, &headers).await {
-                Err(ProviderError::Auth { status: 401, .. }) if refused.is_none() => refused = Some(token),
-                done => return done,
-            }
-        }
-    }
-
-    pub async fn get(&self) -> Result<Response, ProviderError> {
-        let get = self.client()?.get(self.url.clone()).headers(self.headers.clone());
-        self.check(get.send().await.map_err(|error| self.transport_error(&error))?).await
-    }
-
-    async fn post_with(&self, body: &str, headers: &HeaderMap) -> Result<Response, ProviderError> {
-        let client = self.client()?;
-        let post = || client.post(self.url.clone()).headers(headers.clone()).body(body.to_owned()).send();
-        let response = match post().await {
-            // A kept connection that the server closed says nothing about the server: try a new one at once.
-            Err(error) if self.may_reuse.swap(false, Ordering::Relaxed) && closed_by_server(&error) => {
-                post().await
-            }
-            other => other,
-        }
-        .map_err(|error| self.transport_error(&error))?;
-        self.may_reuse.store(true, Ordering::Relaxed);
-        self.check(response).await
-    }
-
-    async fn check(&self, response: Response) -> Result<Response, ProviderError> {
-        let status = response.status().as_u16();
-        if (200..300).contains(&status) {
-            return Ok(response);
-        }
-        let headers = response.headers().clone();
-        let body = bounded_text(response, ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await;
-        Err(error_mapping::from_status(status, &headers, &body, &self.display_url, self.key().as_ref()))
-    }
-
-    pub fn transport_error(&self, error: &reqwest::Error) -> ProviderError {
-        let message = error_mapping::without_key(&root_cause(error), self.key().as_ref());
-        let url = self.display_url.clone();
-        if is_tls(error) {
-            ProviderError::Tls { url, message }
-        } else if error.is_connect() {
-            ProviderError::Connect { url, message }
-        } else if causes(error).any(|cause| cause.downcast_ref().is_some_and(hyper::Error::is_parse)) {
-            ProviderError::Protocol(format!("malformed HTTP: {message}"))
-        } else if error.is_builder() {
-            ProviderError::Setup(message)
-        } else {
-            ProviderError::Broken(message)
-        }
-    }
-
-    pub fn body_error(&self, error: &BodyError) -> ProviderError {
-        match error {
-            BodyError::Transport(error) => self.transport_error(error),
-            other => ProviderError::Protocol(other.to_string()),
-        }
-    }
-
-    fn client(&self) -> Result<&Client, ProviderError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let client = build_client(&self.url)?;
-        Ok(self.client.get_or_init(|| client))
-    }
-}
 
 pub fn parse(text: &str) -> Result<Url, ProviderError> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
@@ -178,42 +32,6 @@ pub fn parse(text: &str) -> Result<Url, ProviderError> {
             "'{text}' is not a valid address; use https://host/v1 or http://localhost:8080/v1"
         ))
     })
-}
-
-/// Unless it is empty. The service at `host` needs a key, so a missing one is reported before sending.
-pub fn usable_key<'a>(
-    settings: &'a ProviderSettings,
-    host: &str,
-    variable: &str,
-) -> Result<Option<&'a Secret>, ProviderError> {
-    let key = settings.api_key.as_ref().filter(|key| !key.expose().is_empty());
-    let wanted = parse(&settings.base_url)?.host_str() == Some(host);
-    let other = settings.headers.iter().any(|(name, _)| {
-        name.eq_ignore_ascii_case("authorization") || name.eq_ignore_ascii_case("x-api-key")
-    });
-    if wanted && key.is_none() && settings.api_key_command.is_none() && !other {
-        return Err(ProviderError::Setup(format!("{host} needs an API key; set {variable}")));
-    }
-    Ok(key)
-}
-
-/// At `path` (`address::CHAT` or `RESPONSES`). Azure takes the key in a header of its own.
-pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpoint, Host), ProviderError> {
-    let url = address::endpoint(parse(&settings.base_url)?, path);
-    let host = Host::of(&url);
-    let key = usable_key(settings, "api.openai.com", "OPENAI_API_KEY")?;
-    let form: KeyHeader = if host == Host::Azure { azure_header } else { bearer_header };
-    let endpoint = Endpoint::new(url.as_str(), key.map(form), &settings.headers, key)?;
-    Ok((endpoint.with_command(settings, form), host))
-}
-
-pub fn bearer_header(key: &Secret) -> (&'static str, String) {
-    ("authorization", format!("Bearer {}", key.expose()))
-}
-
-/// A token of Entra is a JWT.
-fn azure_header(key: &Secret) -> (&'static str, String) {
-    if key.expose().starts_with("eyJ") { bearer_header(key) } else { ("api-key", key.expose().to_owned()) }
 }
 
 pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
@@ -296,6 +114,26 @@ pub fn display_url(url: &Url) -> String {
     format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
 }
 
+/// A GET, or a POST of `form`: the status, and the answer if it is JSON.
+pub async fn ask(url: &str, form: Option<&[(&str, &str)]>) -> Result<(u16, Value), String> {
+    let said = |error: &dyn std::fmt::Display| format!("{url}: {error}");
+    let parsed = parse(url).map_err(|error| error.to_string())?;
+    let client = build_client(&parsed).map_err(|error| said(&error))?;
+    let request = match form {
+        None => client.get(parsed),
+        Some(form) => {
+            let body = Url::parse_with_params("http://form/", form).map_err(|error| said(&error))?;
+            let body = body.query().unwrap_or_default().to_owned();
+            client.post(parsed).header("content-type", "application/x-www-form-urlencoded").body(body)
+        }
+    };
+    let sent = tokio::time::timeout(ANSWER_TIMEOUT, request.send()).await;
+    let reply = sent.map_err(|_| said(&"no answer in time"))?.map_err(|error| said(&root_cause(&error)))?;
+    let status = reply.status().as_u16();
+    let text = bounded_text(reply, ANSWER_BYTES, ANSWER_TIMEOUT).await;
+    Ok((status, serde_json::from_str(&text).unwrap_or_default()))
+}
+
 /// Returns what has arrived if the time is over or the connection breaks.
 pub async fn bounded_text(response: Response, limit: usize, within: Duration) -> String {
     let mut body = Body::new(response);
@@ -321,7 +159,7 @@ pub fn root_cause(error: &reqwest::Error) -> String {
     causes(error).last().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-fn closed_by_server(error: &reqwest::Error) -> bool {
+pub fn closed_by_server(error: &reqwest::Error) -> bool {
     const KINDS: [ErrorKind; 3] =
         [ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
     !error.is_connect()
@@ -339,7 +177,7 @@ pub fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + '
     })
 }
 
-fn is_tls(error: &reqwest::Error) -> bool {
+pub fn is_tls(error: &reqwest::Error) -> bool {
     causes(error).any(<dyn StdError>::is::<rustls::Error>)
 }
 
@@ -417,15 +255,6 @@ mod tests {
         let roots = bundled_certificates();
         assert!(roots.len() > 100);
         client_builder().tls_certs_only(roots).build().unwrap();
-    }
-
-    #[test]
-    fn addresses() {
-        assert!(Endpoint::new("localhost:8080", [], &[], None).is_err());
-        assert!(Endpoint::new("ftp://host", [], &[], None).is_err());
-        let endpoint = Endpoint::new("https://user:pass@host:444/v1/x?key=1", [], &[], None).unwrap();
-        assert_eq!(endpoint.display_url, "https://host:444/v1/x");
-        assert!(Endpoint::new("http://host", [("x-key", "a\nb".to_owned())], &[], None).is_err());
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! `api_key_command`: the user's own command prints the token. It's run when a token is first needed, and once more
-//! when the server refuses it.
+//! Keys that are made when they are needed: the user's own command prints one (`api_key_command`), or an account is signed in.
+//! Each is asked for another one when the server refuses the first.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -13,6 +13,9 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use super::chatgpt;
+use base::config::provider::vendors::VENDORS;
+use base::config::settings::KeySource;
 use base::model::provider::ProviderError;
 use base::secret::{self, Secret};
 use base::text;
@@ -21,18 +24,18 @@ use base::text;
 const PATIENCE: Duration = Duration::from_secs(60);
 const MAX_BYTES: u64 = 64 * 1024;
 
-static TOKENS: LazyLock<RwLock<HashMap<String, Secret>>> = LazyLock::new(RwLock::default);
+static TOKENS: LazyLock<RwLock<HashMap<KeySource, Secret>>> = LazyLock::new(RwLock::default);
 /// One at a time: it may ask the user something.
 static RUNNING: Mutex<()> = Mutex::const_new(());
 
 /// The token of an earlier run.
-pub fn known(command: &str) -> Option<Secret> {
-    TOKENS.read().get(command).cloned()
+pub fn known(source: &KeySource) -> Option<Secret> {
+    TOKENS.read().get(source).cloned()
 }
 
 /// The token; `refused` is one that the server doesn't take.
-pub async fn token(command: &str, refused: Option<&Secret>) -> Result<Secret, ProviderError> {
-    let usable = || known(command).filter(|token| Some(token) != refused);
+pub async fn token(source: &KeySource, refused: Option<&Secret>) -> Result<Secret, ProviderError> {
+    let usable = || known(source).filter(|token| Some(token) != refused);
     let _running = match usable() {
         Some(token) => return Ok(token),
         None => RUNNING.lock().await,
@@ -40,14 +43,23 @@ pub async fn token(command: &str, refused: Option<&Secret>) -> Result<Secret, Pr
     if let Some(token) = usable() {
         return Ok(token);
     }
-    let ran = timeout(PATIENCE, run(command)).await;
     let late = || Err(format!("did not end within {} s", PATIENCE.as_secs()));
-    let token = ran.unwrap_or_else(|_| late()).map_err(|why| {
-        let shown = text::one_line(command, 100);
-        ProviderError::Setup(format!("api_key_command `{shown}` {why}"))
-    })?;
+    let token = match source {
+        KeySource::Command(command) => timeout(PATIENCE, run(command))
+            .await
+            .unwrap_or_else(|_| late())
+            .map_err(|why| format!("api_key_command `{}` {why}", text::one_line(command, 100))),
+        KeySource::Account(file) => {
+            let vendor = VENDORS.iter().find(|vendor| !vendor.account.is_empty()).unwrap_or(&VENDORS[0]);
+            timeout(PATIENCE, chatgpt::token(file, vendor, refused))
+                .await
+                .unwrap_or_else(|_| late())
+                .map_err(|why| format!("ChatGPT: {why}"))
+        }
+    };
+    let token = token.map_err(ProviderError::Setup)?;
     secret::add_token(token.expose());
-    TOKENS.write().insert(command.to_owned(), token.clone());
+    TOKENS.write().insert(source.clone(), token.clone());
     Ok(token)
 }
 

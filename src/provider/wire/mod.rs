@@ -1,7 +1,9 @@
 //! HTTP as model servers use it: one client, event streams, every server's errors, timeouts, retries.
 
 pub mod address;
+pub mod chatgpt;
 pub mod decoder;
+pub mod endpoint;
 pub mod error_mapping;
 pub mod exchange;
 pub mod http;

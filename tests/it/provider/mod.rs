@@ -2,6 +2,7 @@
 
 mod certificates;
 mod chat_gateways;
+mod chatgpt;
 pub mod faults;
 mod hostile_streams;
 mod keys;

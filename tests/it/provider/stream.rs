@@ -49,7 +49,7 @@ pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
         reasoning_effort: None,
         verbosity: None,
         bearer: false,
-        api_key_command: None,
+        key_source: None,
         next_models: Vec::new(),
         tool_calls: ToolCalls::Auto,
         servers: None,

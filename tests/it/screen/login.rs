@@ -41,9 +41,9 @@ fn first_screen_without_a_key() {
     ▸ openai       no key
       anthropic    key saved
       zai          ZAI_API_KEY is exported
-      Claude Free, Pro and Max plans can't be used here: Anthropic's terms allow
-      them only in its own programs. ChatGPT plans can't be used yet: the sign-in is
-      not in this version.
+      `mycode login chatgpt` signs in with a ChatGPT Plus or Pro plan. Claude Free,
+      Pro and Max plans can't be used here: Anthropic's terms allow them only in its
+      own programs.
       No model yet: /login saves an API key.                                   /help
     "#);
     stage.press(KeyCode::Down);

@@ -18,8 +18,8 @@ use crate::config::provider::models;
 use crate::config::provider::provider_section;
 use crate::config::provider::vendors::{VENDORS, Var, Vendor};
 use crate::config::settings::{
-    ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, NoteLimits, Origin, Permission, ProviderKind,
-    ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
+    ContextSettings, KeySource, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, NoteLimits, Origin, Permission,
+    ProviderKind, ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
 };
 use crate::config::trusted::active;
 use crate::config::trusted::own_files::OwnFiles;
@@ -215,7 +215,8 @@ impl Loaded {
         else {
             return Vec::new();
         };
-        let own = |vendor: &&Vendor| vendor.default == *main.model;
+        let account = matches!(main.key_source, Some(KeySource::Account(_)));
+        let own = |vendor: &&Vendor| vendor.default == *main.model && vendor.account.is_empty() != account;
         let mut all: Vec<(&'static Vendor, &ProviderSettings)> = Vec::new();
         all.extend(VENDORS.iter().find(own).map(|vendor| (vendor, main)));
         let others = self.vendors.iter().filter(|(vendor, _)| !vendor.default.is_empty());
@@ -229,7 +230,7 @@ impl Loaded {
         let var: Var<'_> = &|name| admin.variable(name, var);
         let found = provider_section::read(&self.raw, var, &self.servers)?;
         let stays = self.provider.as_ref().is_some_and(|now| {
-            let same_server = found.as_ref().is_some_and(|found| found.base_url == now.base_url);
+            let same_server = found.as_ref().is_some_and(|found| found.same_server(now));
             let mut keys = VENDORS.iter().filter_map(|vendor| vendor.key(var));
             let has_key = keys.any(|(_, key)| now.api_key == Some(Secret::new(&key)));
             !same_server && (now.api_key.is_none() || has_key)

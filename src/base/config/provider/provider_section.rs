@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::vendors::{BEARER_KEY, VENDORS, Var, Vendor};
 use crate::config::error::{ConfigError, bad};
 use crate::config::files::raw::Raw;
-use crate::config::settings::{ProviderKind, ProviderSettings};
+use crate::config::settings::{KeySource, ProviderKind, ProviderSettings};
 use crate::secret::{self, Secret};
 
 struct Choice {
@@ -57,7 +57,7 @@ pub fn others(
             let choice = Choice { vendor, kind: vendor.kind, model: Some(model.to_owned()), by_name: true };
             let made = for_choice(raw, var, choice).ok()?;
             let made = ProviderSettings { servers: chosen.servers.clone(), ..made };
-            (made.base_url != chosen.base_url).then_some((vendor, made))
+            (!made.same_server(chosen)).then_some((vendor, made))
         })
         .collect()
 }
@@ -125,10 +125,17 @@ fn for_choice(raw: &Raw, var: Var<'_>, choice: Choice) -> Result<ProviderSetting
             "it must start with http:// or https://, such as http://localhost:11434/v1",
         ));
     }
-    let (key, bearer) = key(raw, var, vendor, &base_url, by_name)?;
+    let account = vendor.key(var).filter(|_| !vendor.account.is_empty());
+    let (key, bearer) = match &account {
+        Some(_) => (None, false),
+        None => key(raw, var, vendor, &base_url, by_name)?,
+    };
     let own_address = vendor.own_address(var).as_ref() == Some(&base_url);
     let command = raw.api_key_command.as_deref().filter(|_| !by_name);
-    if key.is_none() && command.is_none() && own_address {
+    let key_source = account
+        .map(|(_, file)| KeySource::Account(file.into()))
+        .or(command.map(|command| KeySource::Command(command.into())));
+    if key.is_none() && key_source.is_none() && own_address {
         return Err(bad(
             format!("no API key for {base_url}"),
             format!(
@@ -149,7 +156,7 @@ fn for_choice(raw: &Raw, var: Var<'_>, choice: Choice) -> Result<ProviderSetting
     };
     let mut made = settings(raw, kind, base_url, key.map(|text| Secret::new(&text)), &model);
     made.bearer = bearer;
-    (made.api_key_command, made.next_models) = (command.map(Arc::from), next_models);
+    (made.key_source, made.next_models) = (key_source, next_models);
     if by_name && Vendor::of_kind(vendor.kind) != vendor {
         // They may hold the key of another server.
         made.headers.clear();

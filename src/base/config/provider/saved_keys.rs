@@ -14,6 +14,8 @@ use crate::folder::update::update;
 use crate::secret::Secret;
 
 pub const FILE_NAME: &str = "keys.toml";
+/// Of a vendor with which users sign in. Its path stands for their key.
+pub const ACCOUNT_FILE: &str = "chatgpt.json";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VendorKey {
@@ -42,10 +44,20 @@ impl SavedKeys {
         };
         let bytes = match file::read_own(&path) {
             Ok(bytes) => bytes,
-            Err(FileError::NotFound) => return Ok(Self::default()),
+            Err(FileError::NotFound) => Vec::new(),
             Err(error) => return Err(refused(&error)),
         };
-        parse(&bytes).map(Self).map_err(|error| refused(&error))
+        let mut keys = parse(&bytes).map_err(|error| refused(&error))?;
+        let account = folder.join(ACCOUNT_FILE);
+        let read =
+            file::read_own(&account).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        if read.is_some_and(|read| read["tokens"].is_object()) {
+            let vendor = VENDORS.iter().find(|vendor| !vendor.account.is_empty());
+            keys.extend(
+                vendor.map(|vendor| (vendor.keys[0].clone(), Secret::new(&account.to_string_lossy()))),
+            );
+        }
+        Ok(Self(keys))
     }
 
     /// The value of an environment variable, or the key saved in its place.

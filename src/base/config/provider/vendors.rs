@@ -23,6 +23,8 @@ pub struct Vendor {
     /// In its place, in this order, for accounts that can't use it.
     pub next: Vec<Arc<str>>,
     models: Vec<String>,
+    /// The issuer that users sign in with, instead of keys.
+    pub account: String,
     /// The page on which it gives programs a key of their own, if it has one.
     pub sign_in: String,
     /// What is asked to check a key, below the address.
@@ -93,7 +95,7 @@ impl Vendor {
     pub fn is_usable(&self, var: Var<'_>) -> bool {
         match self.key(var) {
             Some(_) => self.base_url(var).is_some(),
-            None => !self.address.is_empty() && var(&self.address_var).is_some(),
+            None => !self.address.is_empty() && self.account.is_empty() && var(&self.address_var).is_some(),
         }
     }
 

@@ -8,10 +8,11 @@ use tokio::time::timeout_at;
 
 use super::findings::Findings;
 use base::config::provider::models;
-use base::config::settings::{ProviderKind, ProviderSettings};
+use base::config::settings::{KeySource, ProviderKind, ProviderSettings};
 use base::model::provider::ProviderError;
 use base::model::request::{Message, Params, Request};
 use base::model::stream::StreamEvent;
+use base::protocol::notice;
 use provider::window::finder::{FoundWindow, WindowFinder};
 use provider::window::probe;
 use provider::{registry, unconfigured};
@@ -47,8 +48,9 @@ pub async fn check(findings: &mut Findings<'_>) {
                 if opened.loaded.model_by_default { " (the default; set --model for another)" } else { "" };
             findings.line("model", format!("{}{chosen}", provider.model));
             findings.line("price", price(&provider.model));
-            let key = match (&provider.api_key_command, &provider.api_key) {
-                (Some(command), _) => format!("printed by `{command}` (api_key_command)"),
+            let key = match (&provider.key_source, &provider.api_key) {
+                (Some(KeySource::Command(command)), _) => format!("printed by `{command}` (api_key_command)"),
+                (Some(KeySource::Account(_)), _) => notice::CHATGPT_PLAN.to_owned(),
                 (None, Some(_)) => "set".to_owned(),
                 (None, None) => "none".to_owned(),
             };

@@ -8,12 +8,13 @@ use crate::cli::commands::mcp::open::show_page;
 use crate::cli::report::{self, Failure};
 use base::config::paths::Paths;
 use base::config::provider::saved_keys::{KeyState, SavedKeys};
+use base::config::provider::vendors::Vendor;
 use base::process::task;
 use base::protocol::exit_code::ExitCode;
 use base::protocol::notice;
 use base::secret::Secret;
-use provider::login::KeyRequest;
-use provider::login::change;
+use provider::login::{KeyRequest, change, vendor as find_vendor};
+use provider::wire::chatgpt::{self, AccountSignIn};
 use tokio::net::TcpListener;
 use tools::mcp::client::sign_in;
 
@@ -21,6 +22,13 @@ const MOST_BYTES: u64 = 16 * 1024;
 
 pub async fn login(vendor: Option<&str>, browser: bool) -> Result<(), Failure> {
     let Some(vendor) = vendor else { return list() };
+    let known = find_vendor(vendor).map_err(failed)?;
+    if !known.account.is_empty() {
+        return tokio::select! {
+            who = account(known) => report::say(&format!("Signed in as {}. {}.\n", who.map_err(failed)?, notice::CHATGPT_PLAN)),
+            _ = tokio::signal::ctrl_c() => Err(interrupted()),
+        };
+    }
     if browser {
         let key = tokio::select! {
             key = key_from_page(vendor) => key.map_err(failed)?,
@@ -37,12 +45,29 @@ pub async fn login(vendor: Option<&str>, browser: bool) -> Result<(), Failure> {
 
 async fn key_from_page(vendor: &str) -> Result<Secret, String> {
     let request = KeyRequest::new(vendor)?;
-    let listener =
-        TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| format!("No port is free: {error}."))?;
-    let port = listener.local_addr().map_err(|error| format!("No port is free: {error}."))?.port();
+    let (listener, port) = listener().await?;
     show_page(&request.page(&format!("http://localhost:{port}/callback"))?);
-    let redirect = tokio::time::timeout(sign_in::PATIENCE, sign_in::answered(&listener)).await;
-    request.key(&redirect.map_err(|_| "No one signed in within 5 minutes.".to_owned())??).await
+    request.key(&redirect(&listener, ("/callback", None)).await?).await
+}
+
+/// Signs in with a vendor's account; who did.
+async fn account(vendor: &Vendor) -> Result<String, String> {
+    let (listener, port) = listener().await?;
+    let request = AccountSignIn::begin(&Paths::from_env().config, vendor, port).await?;
+    show_page(&request.page()?);
+    let answer = redirect(&listener, (chatgpt::PATH, Some(&request.state))).await?;
+    request.finish(&answer).await.map_err(|why| format!("The sign-in failed: {why}."))
+}
+
+async fn listener() -> Result<(TcpListener, u16), String> {
+    let bound = TcpListener::bind(("127.0.0.1", 0)).await;
+    let bound = bound.and_then(|listener| Ok((listener.local_addr()?.port(), listener)));
+    bound.map(|(port, listener)| (listener, port)).map_err(|error| format!("No port is free: {error}."))
+}
+
+async fn redirect(listener: &TcpListener, wanted: (&str, Option<&str>)) -> Result<String, String> {
+    let answer = tokio::time::timeout(sign_in::PATIENCE, sign_in::answered(listener, wanted)).await;
+    answer.map_err(|_| "No one signed in within 5 minutes.".to_owned())?
 }
 
 fn failed(why: String) -> Failure {
@@ -62,6 +87,7 @@ pub async fn change_key(vendor: &str, key: Option<Secret>) -> Result<(), Failure
 fn list() -> Result<(), Failure> {
     let row = |vendor: &str, state: &KeyState| match state {
         KeyState::Missing => format!("  {vendor:<12} no key\n"),
+        KeyState::Saved if vendor == "chatgpt" => format!("  {vendor:<12} signed in\n"),
         KeyState::Saved => format!("  {vendor:<12} key saved\n"),
         KeyState::Exported(name) => format!("  {vendor:<12} {name} is exported\n"),
     };

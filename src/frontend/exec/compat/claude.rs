@@ -16,6 +16,7 @@ use base::protocol::claude_tools;
 use base::protocol::event::{
     CommandRow, EndReason, Event, FailureCause, Level, SessionInfo, TurnEnd, WindowState,
 };
+use base::text;
 
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeForm {
@@ -52,7 +53,7 @@ impl<O: Write> Claude<O> {
             session: None,
             commands: Arc::default(),
             calls: HashMap::new(),
-            message_id: uuid(),
+            message_id: text::uuid(),
             partial: PartialMessage::default(),
             denials: Vec::new(),
             window: WindowState::default(),
@@ -68,7 +69,7 @@ impl<O: Write> Claude<O> {
             return Ok(());
         }
         message["session_id"] = self.session.as_ref().map_or("", |session| &session.id).into();
-        message["uuid"] = uuid().into();
+        message["uuid"] = text::uuid().into();
         self.write(&message)
     }
 
@@ -177,7 +178,7 @@ impl<O: Write> Claude<O> {
         let block = json!({
             "type": "tool_result", "tool_use_id": result.call_id, "content": envelope.wire(), "is_error": failed,
         });
-        self.message_id = uuid();
+        self.message_id = text::uuid();
         let mut message = json!({
             "type": "user", "message": {"role": "user", "content": [block]}, "parent_tool_use_id": null,
         });
@@ -249,7 +250,7 @@ impl<O: Write> Printer for Claude<O> {
         let events = self.partial.end("end_turn");
         self.stream_events(events)?;
         self.calls.clear();
-        self.message_id = uuid();
+        self.message_id = text::uuid();
         let model = self.session.as_ref().map_or("", |session| &session.model);
         let mut result = result_message(end, answer, &self.window, model);
         result["permission_denials"] = std::mem::take(&mut self.denials).into();
@@ -260,12 +261,6 @@ impl<O: Write> Printer for Claude<O> {
 /// The version of Claude's protocol, which its SDKs ask for, and ours.
 fn version() -> &'static str {
     concat!("2.1.0 (mycode ", env!("CARGO_PKG_VERSION"), ")")
-}
-
-pub fn uuid() -> String {
-    let bits = fastrand::u128(..) & !(0xf000_c000 << 48) | 0x4000_8000 << 48;
-    let hex = format!("{bits:032x}");
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 fn result_message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, model: &str) -> Value {

@@ -9,7 +9,6 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::exec::compat::claude::uuid;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::process::task;
@@ -17,6 +16,7 @@ use base::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
 use base::protocol::claude_tools;
 use base::protocol::host::HostProgram;
 use base::protocol::op::{Op, Quick};
+use base::text;
 
 /// Large, since a message may contain pictures.
 const MAX_LINE_BYTES: u64 = 64 * 1024 * 1024;
@@ -106,7 +106,7 @@ impl HostLink {
 
     /// The line for a request; whoever waits is answered with its response.
     pub fn ask(&mut self, request: Value, waiting: Unanswered) -> Value {
-        let id = uuid();
+        let id = text::uuid();
         match waiting {
             Unanswered::Port(answer) if self.closed => drop(answer.send(Err(CLOSED.to_owned()))),
             waiting => drop(self.waiting.insert(id.clone(), waiting)),
@@ -185,10 +185,14 @@ pub fn request(question: &Question, call_of: impl FnOnce(&str, &str) -> (String,
         }
         Question::Ask { questions } => {
             let asked: Vec<Value> = questions.iter().map(asked).collect();
-            ("AskUserQuestion".to_owned(), json!({ "questions": asked }), json!({"tool_use_id": uuid()}))
+            (
+                "AskUserQuestion".to_owned(),
+                json!({ "questions": asked }),
+                json!({"tool_use_id": text::uuid()}),
+            )
         }
         Question::Plan(plan) => {
-            ("ExitPlanMode".to_owned(), json!({"plan": plan.text}), json!({"tool_use_id": uuid()}))
+            ("ExitPlanMode".to_owned(), json!({"plan": plan.text}), json!({"tool_use_id": text::uuid()}))
         }
     };
     let mut request =

@@ -1,7 +1,7 @@
 //! Client authentication with a private key (RFC 7523), which the crate supports only with a second crypto library:
 //! a token for `client_credentials`, asked for with a signed assertion.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,13 +12,10 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
-use super::http;
-use provider::wire::http::bounded_text;
+use provider::wire::http;
 
 /// Seconds an assertion is valid.
 const LIFETIME: u64 = 300;
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// With the private key in the file `path`; for a server and its scopes.
 pub async fn token(
@@ -37,20 +34,10 @@ pub async fn token(
         ("resource", resource),
         ("scope", scope),
     ];
-    let said = |error: &dyn std::fmt::Display| format!("{endpoint}: {error}");
-    let filled = form.iter().filter(|(_, value)| !value.is_empty());
-    let body = reqwest::Url::parse_with_params("http://form/", filled).map_err(|error| said(&error))?;
-    let request = http::client(endpoint)?
-        .post(endpoint)
-        .header("content-type", "application/x-www-form-urlencoded")
-        .body(body.query().unwrap_or_default().to_owned());
-    let sent = tokio::time::timeout(PATIENCE, request.send()).await;
-    let response = sent.map_err(|_| said(&"no answer in time"))?.map_err(|error| said(&error))?;
-    let status = response.status();
-    let text = bounded_text(response, MAX_ANSWER_BYTES, PATIENCE).await;
-    match serde_json::from_str(&text) {
-        Ok(token) if status.is_success() => Ok(token),
-        _ => Err(format!("{endpoint} refused a token ({status}): {text}")),
+    let filled: Vec<(&str, &str)> = form.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    match http::ask(endpoint, Some(&filled)).await? {
+        (200..300, token) if token.is_object() => Ok(token),
+        (status, answer) => Err(format!("{endpoint} refused a token (HTTP {status}): {answer}")),
     }
 }
 

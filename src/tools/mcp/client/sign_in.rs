@@ -86,7 +86,7 @@ impl SignIn {
         }
         let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| said(error))?;
         show(&session.auth_url);
-        let answer = tokio::time::timeout(PATIENCE, answered(&listener));
+        let answer = tokio::time::timeout(PATIENCE, answered(&listener, ("/callback", None)));
         let answer = answer.await.map_err(|_| "no one signed in within 5 minutes".to_owned())??;
         session.handle_callback_url(&answer).await.map_err(said)?;
         Ok(session.auth_manager)
@@ -163,8 +163,8 @@ fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Waits for the browser's redirect; returns its address with all parameters.
-pub async fn answered(listener: &TcpListener) -> Result<String, String> {
+/// Waits for the browser's redirect to `path`, with `state` if there is one; returns its address with all parameters.
+pub async fn answered(listener: &TcpListener, (path, state): (&str, Option<&str>)) -> Result<String, String> {
     loop {
         let (mut stream, _) = listener.accept().await.map_err(said)?;
         let mut head = vec![0; 16 * 1024];
@@ -173,14 +173,18 @@ pub async fn answered(listener: &TcpListener) -> Result<String, String> {
         };
         let head = String::from_utf8_lossy(&head[..count]).into_owned();
         let target = head.split_whitespace().nth(1).unwrap_or_default();
-        // Browsers also request other things, such as icons.
-        if !target.starts_with("/callback?") {
+        let url = reqwest::Url::parse(&format!("http://127.0.0.1{target}")).ok();
+        let parameter = |wanted: &str| {
+            let mut pairs = url.iter().flat_map(reqwest::Url::query_pairs);
+            pairs.find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
+        };
+        // Browsers also request other things, such as icons; and other programs could.
+        let meant = |url: &&reqwest::Url| {
+            url.path() == path && state.is_none_or(|state| parameter("state").as_deref() == Some(state))
+        };
+        let Some(url) = url.as_ref().filter(meant) else {
             let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n").await;
             continue;
-        }
-        let url = reqwest::Url::parse(&format!("http://127.0.0.1{target}")).map_err(said)?;
-        let parameter = |wanted: &str| {
-            url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
         };
         let refused = parameter("error").map(|error| {
             parameter("error_description").map_or(error.clone(), |about| format!("{error}: {about}"))

@@ -64,7 +64,9 @@ struct KeyEntry {
 
 impl KeyPicker {
     pub fn enter_key(&mut self, vendor: &str) {
-        self.entry = Some(KeyEntry { vendor: vendor.to_owned(), ..KeyEntry::default() });
+        // It has no key.
+        let refusal = (vendor == "chatgpt").then(|| "Run `mycode login chatgpt` in a terminal.".to_owned());
+        self.entry = Some(KeyEntry { vendor: vendor.to_owned(), refusal, ..KeyEntry::default() });
     }
 
     pub fn is_checking(&self) -> bool {
