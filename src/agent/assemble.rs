@@ -249,7 +249,6 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     })
 }
 
-/// The instructions, with the folders beside the workspace.
 fn told_folders(folders: &[PathBuf], instructions: String) -> String {
     if folders.is_empty() {
         return instructions;
@@ -289,7 +288,6 @@ pub struct FolderAgents {
 }
 
 impl Setup {
-    /// The session to resume, or a new one.
     fn conversation(&self) -> Result<ReopenedSession, LogError> {
         if let Some(path) = &self.resume {
             return reopen::restore(&self.project_state, &self.workspace, path);
@@ -353,7 +351,6 @@ impl Setup {
     }
 }
 
-/// Parentless sub-agents, in a new session or the one to resume.
 pub fn roles(mut setup: Setup) -> Result<RoleSession, LogError> {
     setup.provider = metered::limited(setup.provider, setup.limits.max_cost);
     let conversation = setup.conversation()?.conversation;

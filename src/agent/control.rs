@@ -167,7 +167,6 @@ impl TurnControl {
         std::mem::take(&mut *self.commands.lock())
     }
 
-    /// Everything queued, as it was typed.
     pub fn take_typed(&self) -> Vec<String> {
         let commands = self.take_commands().into_iter().map(|command| format!("!{command}"));
         commands.chain(self.take_steering()).collect()

@@ -23,7 +23,6 @@ pub struct EngineDeps {
     pub current: Arc<SwitchableProvider>,
     pub project_state: PathBuf,
     pub interactive: bool,
-    /// Of the agent's tools.
     pub cx: ToolCx,
     pub tools: ToolParts,
     pub prompts: Prompts,
@@ -51,8 +50,7 @@ impl EngineDeps {
         self.loaded.context_for(model, learned)
     }
 
-    /// Rejects a model that neither the table nor the server knows, if `now`, the current one, is in the
-    /// table: then it's likely a typo.
+    /// Rejects a model that neither table nor server knows, if the current one (`now`) is in the table: it is likely a typo.
     pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
         if models::is_known(&self.loaded, model)
             || !models::is_in_table(now)

@@ -272,7 +272,6 @@ impl Engine {
         self.send_window();
     }
 
-    /// What acts on running work, while none runs.
     fn idle_control(&mut self, control: Control) {
         match control {
             Control::EditContext { edit, id } => {

@@ -55,7 +55,6 @@ impl Agent {
         self.input.reminder = rewind::missed_reminder(&self.conversation, &lines);
     }
 
-    /// Restores the tools' state from the conversation, e.g. after a rewind.
     pub async fn restore_tools(&self) {
         let cx = self.dispatcher.cx.clone();
         cx.files.clear();

@@ -48,7 +48,6 @@ impl Deadline {
         }
     }
 
-    /// What the model is told at a stage.
     pub fn words(&self, stage: u8) -> String {
         let used = self.limit.saturating_sub(self.left());
         match stage {

@@ -168,7 +168,6 @@ pub fn write_output(file: Option<&Path>, answer: Option<&str>) -> Result<(), Fai
     )
 }
 
-/// All of it, as text.
 pub fn standard_input() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;

@@ -76,8 +76,7 @@ fn rules(inputs: &LayerInputs<'_>) -> Fragment {
     rules.map(|part| Fragment::of_system(LayerId::Rules, "rules of the project", part)).unwrap_or_default()
 }
 
-/// L3: the summary and the past rounds. An item keeps its bytes when it moves between the layers of the history, so the
-/// prefix stays stable.
+/// L3: the summary and the past rounds. An item keeps its bytes when it moves between layers, so the prefix stays stable.
 fn past(inputs: &LayerInputs<'_>) -> Fragment {
     let turn_start = inputs.history.turn_start();
     Fragment::of_entries(LayerId::History, inputs.history.entries().get(..turn_start))

@@ -13,7 +13,6 @@ use base::model::fingerprint::Fingerprint;
 use base::model::item::ItemId;
 use base::protocol::ledger::{EpochCause, EpochSum, Epochs};
 
-/// What was sent last, and what has happened since.
 #[derive(Clone, Debug, Default)]
 pub struct Prefix {
     parts: FixedParts,
@@ -47,8 +46,7 @@ impl Prefix {
         &self.epochs
     }
 
-    /// The first message of `built` that differs from what was sent there; `None` for a first request, or if
-    /// messages were only appended.
+    /// The first message of `built` that differs from what was sent there; `None` if it is the first request or only grew.
     pub fn changed_at(&self, parts: &FixedParts, built: &Built) -> Option<usize> {
         let head = parts.since(&self.parts).is_some_and(|frame| self.is_head(&frame));
         let kept = self.kept(built);

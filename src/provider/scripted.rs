@@ -117,7 +117,6 @@ impl Scripted {
         Ok(Self { total: lines.len(), lines: Arc::new(Mutex::new(lines)), retry, closing: None })
     }
 
-    /// Answers everything after the script's end with `text`.
     pub fn closing_with(mut self, text: &str) -> Self {
         self.closing = Some(text.into());
         self

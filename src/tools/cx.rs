@@ -64,7 +64,6 @@ pub struct ToolCx {
     pub may_keep: bool,
     /// Files whose contents no tool may show.
     pub denied: Arc<DeniedPaths>,
-    /// The user's own command, not a call of the model.
     pub by_user: bool,
     /// The commands this call runs, as parsed for the verdict; empty for other tools.
     pub calls: Arc<[Call]>,

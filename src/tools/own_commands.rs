@@ -32,7 +32,6 @@ pub struct OwnCommand {
     pub row: CommandRow,
     /// What may run without approval for it, such as `Bash(git diff:*)`.
     pub allowed_tools: Vec<String>,
-    /// The model that it asks for.
     pub model: Option<String>,
     parts: Vec<PromptPart>,
 }
@@ -40,7 +39,6 @@ pub struct OwnCommand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptPart {
     Text(String),
-    /// Its output stands in its place.
     Command(String),
 }
 
@@ -149,7 +147,6 @@ pub fn rows_of(skills: &SkillSet, commands: &[OwnCommand]) -> Vec<CommandRow> {
     free.map(row).collect()
 }
 
-/// The command that a message calls, and its arguments.
 pub fn called<'c, 't>(commands: &'c [OwnCommand], text: &'t str) -> Option<(&'c OwnCommand, &'t str)> {
     let rest = text.strip_prefix('/')?;
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

@@ -90,7 +90,6 @@ pub fn patch_in(tool: &str, args: &Value, cwd: &Path) -> Option<(&'static str, V
     Some((Edit::NAME, json!({"patch": patch, "directory": folder})))
 }
 
-/// Names the tools that the model was offered.
 pub fn unknown(name: &str, offered: &[&str]) -> ToolError {
     let instead = [("insert", "Use Edit.")];
     let hint = match (instead.iter().find(|(other, _)| *other == name), tool_names::near(name, offered)) {

@@ -60,8 +60,7 @@ pub fn ticked(plan: &str, number: usize) -> String {
     lines.concat()
 }
 
-/// The open subtasks whose predecessors are done; the first open one if they all wait for each other. What was `given_up`
-/// holds up nothing.
+/// The open subtasks whose predecessors are done or `given_up`; the first open one if they all wait for each other.
 pub fn ready(subtasks: &[Subtask], given_up: impl Fn(usize) -> bool) -> Vec<&Subtask> {
     let is_open = |subtask: &&Subtask| !subtask.done && !given_up(subtask.number);
     let waits = |number: &usize| subtasks.iter().filter(is_open).any(|other| other.number == *number);

@@ -58,7 +58,6 @@ pub struct RoleTask {
     pub start: RoleStart,
 }
 
-/// The session in which a part is done.
 #[derive(Clone, Debug, Default)]
 pub enum RoleStart {
     /// The one that an earlier run began for a part of this name, else a new one.
@@ -190,7 +189,6 @@ impl Roles {
     }
 }
 
-/// Also of the journal's turn.
 pub fn turn_title(parts: &[&str]) -> String {
     format!("{} of the build", parts.join(", "))
 }

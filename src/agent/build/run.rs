@@ -181,7 +181,6 @@ async fn plan(build: &mut Build, spec: &str) -> Result<(), Stop> {
     build.pause_after("plan")
 }
 
-/// The report: what was asked, what was done, and what it cost.
 fn report(build: &Build, outcome: &str, message: &str, took: Duration) -> String {
     let task = build.folder.read("task.md").unwrap_or_default();
     let mut out = format!("# Build {}: {}\n\n{message}\n\n", build.id, outcome.replace('_', " "));

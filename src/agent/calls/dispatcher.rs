@@ -461,7 +461,6 @@ impl Dispatcher {
     }
 }
 
-/// The call was refused before it began.
 fn not_run(mut error: ToolError) -> Box<Envelope> {
     error.message = format!("{}. Nothing was run.", error.message.trim_end_matches('.'));
     envelope_of(&error)

@@ -29,7 +29,6 @@ struct PolicyState {
     /// The rules file that the user asked for with `/init`.
     rules_file_allowed: Option<PathBuf>,
     ask_before_notes: bool,
-    /// The user speaks of commits.
     commits_wanted: bool,
 }
 
@@ -48,7 +47,6 @@ pub struct PolicyEngine {
     most_permission: Permission,
 }
 
-/// How a level's commands are confined on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSupport {
     /// Off, by the level or the user's settings.
@@ -435,7 +433,6 @@ impl PolicyEngine {
         (!grants.is_empty()).then(|| grants.join(", "))
     }
 
-    /// Allows for the session what [`PolicyEngine::session_scope`] says.
     pub fn allow_for_session(&self, call: &AssessedToolCall) {
         for grant in self.session_grants(call) {
             self.rules().grant(grant);

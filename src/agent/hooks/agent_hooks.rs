@@ -39,7 +39,6 @@ pub struct AgentHooks {
     /// Session id and log; sub-agents send their parent's.
     session: Arc<Mutex<(String, PathBuf)>>,
     agent: Option<(String, String)>,
-    /// The running SessionStart hooks; the first request waits for them.
     starting: Mutex<Option<JoinHandle<HookVerdict>>>,
     stop: Mutex<Option<(String, String)>>,
 }

@@ -93,7 +93,6 @@ impl Hooked {
         Some(ToolCall { name: self.tool.as_str().into(), args: args.to_string().into(), ..call.clone() })
     }
 
-    /// Runs the hooks after a call and appends their output to the result.
     pub async fn after(self, envelope: &mut Envelope, cancel: &CancellationToken) {
         let interrupted = envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::Interrupted);
         let mut contexts = self.contexts.clone();

@@ -14,7 +14,6 @@ const PREVIEWED: usize = 8;
 
 const MOST_SESSIONS: usize = 500;
 
-/// The project's sessions, or those of all folders.
 pub fn list(state: &Path, all: bool) -> Event {
     let mut rows = project(state);
     if let Some(projects) = state.parent().filter(|_| all) {
@@ -53,7 +52,6 @@ pub fn preview(state: &Path, session: String) -> Event {
     Event::SessionPreview { session, messages: messages.unwrap_or_default() }
 }
 
-/// Sends the list after a change of the stored sessions.
 pub fn change<E: Display>(
     state: PathBuf,
     events: &Events,

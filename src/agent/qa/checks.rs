@@ -154,7 +154,6 @@ pub struct RanCheck {
     pub running: bool,
     pub denied: bool,
     pub output: String,
-    /// Such as `exit code 101, "2 failed"`.
     pub how: String,
 }
 

@@ -82,7 +82,6 @@ pub fn prompt(parts: &[(&str, &str)]) -> String {
     parts.join("\n\n")
 }
 
-/// `wanted` and `changes` are sections; the checks are the program's.
 pub fn review_prompt(wanted: (&str, &str), changes: (&str, &str), checks: &str) -> String {
     prompt(&[wanted, changes, ("The project's own checks, run by the program just now", checks)])
 }

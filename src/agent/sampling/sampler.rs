@@ -34,7 +34,6 @@ pub struct Sampled {
 }
 
 pub struct Unfinished {
-    /// Its text so far.
     pub said: String,
     /// With the number of tries; `None` if the user interrupted it.
     pub error: Option<(ProviderError, u32)>,

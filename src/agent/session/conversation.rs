@@ -60,7 +60,6 @@ impl Conversation {
         }
     }
 
-    /// The stored session with these records.
     pub fn stored(project_state: &Path, workspace: &Path, log: SessionLog, records: &[Record]) -> Self {
         let id = log.id().to_owned();
         let mut stored = Self { id, log: Some(log), ..Self::new(project_state, workspace) };
@@ -101,7 +100,6 @@ impl Conversation {
         }
     }
 
-    /// Writes an item to the log and adds it to the history.
     pub fn record(&mut self, item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
         let (id, item) = (ItemId(self.state.next_id), Arc::new(item));
         let tokens = HistoryEntry::new(id, Arc::clone(&item), None, 0).full_tokens();
@@ -110,7 +108,6 @@ impl Conversation {
         Ok((id, item))
     }
 
-    /// Tells the model something of the program's own.
     pub fn remind(&mut self, about: ReminderTopic, text: impl Into<Arc<str>>) -> Result<ItemId, LogError> {
         Ok(self.record(Item::Reminder(Reminder { about, text: text.into() }))?.0)
     }
@@ -173,8 +170,7 @@ impl Conversation {
         self.write(&Record::Pin { items: items.to_vec(), pinned })
     }
 
-    /// Writes the changed fixed parts and the outline of the request, so that the log alone gives the same
-    /// bytes again. `cold`: the prompt cache has expired.
+    /// Writes the changed fixed parts and the request's outline, for an exact replay. `cold`: the prompt cache has expired.
     pub fn record_request(&mut self, parts: &FixedParts, built: &Built, cold: bool) -> Result<(), LogError> {
         if let Some(frame) = parts.since(self.state.prefix.parts()) {
             self.write(&Record::Frame(frame))?;
@@ -210,7 +206,6 @@ impl Conversation {
         self.write(&Record::Goal { at: ItemId(self.state.next_id), goal })
     }
 
-    /// The open goal with its rounds so far.
     pub fn goal(&self) -> Option<GoalState> {
         let goal = self.state.history.goal()?.clone();
         Some(GoalState { goal, rounds: self.rounds.clone() })

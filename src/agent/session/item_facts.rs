@@ -44,7 +44,6 @@ impl ItemFacts {
         self.work.rewind(to);
     }
 
-    /// Undoes the rewind (or revive) number `rewind`, counted from 0.
     pub fn revive(&mut self, rewind: u32) {
         self.todo_lists.revive(rewind);
         self.begun.revive(rewind);

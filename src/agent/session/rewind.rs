@@ -121,7 +121,6 @@ pub fn point(
     points(conversation, journal).into_iter().find(|point| point.id == id).ok_or(RewindError::NoPoint)
 }
 
-/// How many items leave the conversation when going to this point.
 pub fn items_since(conversation: &Conversation, point: &RewindPoint) -> usize {
     match point.id {
         PointId::Turn(item) if point.conversation => {
@@ -151,7 +150,6 @@ fn plan_files(journal: &Journal, id: PointId) -> RestorePlan {
     restore::plan(journal.root(), journal.blobs(), restore::since(&journal.lines(), id))
 }
 
-/// A planned rewind, with everything it needs from the conversation.
 pub struct RewindTask {
     point: RewindPoint,
     scope: RewindScope,

@@ -42,7 +42,6 @@ impl SubAgentRunner {
         }
     }
 
-    /// From now on its work belongs to this session.
     pub fn begin_session(&self, id: &str) {
         id.clone_into(&mut self.parent.lock().session);
     }

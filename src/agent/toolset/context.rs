@@ -30,7 +30,6 @@ pub struct ToolSetup<'a> {
 
 pub struct ToolParts {
     pub skills: Arc<SkillSet>,
-    /// Follows no log yet.
     pub originals: Arc<LogOriginals>,
     pub servers: Arc<Servers>,
     pub sources: Vec<Arc<dyn ToolSource>>,

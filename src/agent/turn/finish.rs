@@ -32,7 +32,6 @@ pub struct Fact {
     pub line: String,
 }
 
-/// Who reads the answer, and in which form.
 #[derive(Clone, Copy)]
 pub struct Audience {
     /// Nobody reads along: everything is told. Else only what would be a false report.

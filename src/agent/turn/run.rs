@@ -111,7 +111,6 @@ impl<'a> Turn<'a> {
         end
     }
 
-    /// Records what the turn begins with, if anything.
     async fn begin(&mut self, opening: TurnOpening) -> Result<Option<ItemId>, TurnError> {
         let (agent, control) = (&mut *self.agent, self.control);
         agent.input.typed.clear();

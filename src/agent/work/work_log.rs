@@ -47,7 +47,6 @@ pub struct CheckRun {
     /// Changes from here on are not covered.
     pub started: ItemId,
     pub failed: Option<bool>,
-    /// Such as `exit code 101, "2 failed"`.
     pub how: String,
     /// The runner's closing line without its times.
     pub line: String,
@@ -126,7 +125,6 @@ impl WorkLog {
         self.events.rewind(to);
     }
 
-    /// Undoes the rewind (or revive) number `rewind`, counted from 0.
     pub fn revive(&mut self, rewind: u32) {
         self.events.revive(rewind);
     }

@@ -14,7 +14,6 @@ pub fn make(root: &Path, folder: &str) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Adds the text to a file in a folder of ours.
 pub fn append(root: &Path, folder: &str, name: &str, text: &str) -> io::Result<()> {
     make(root, folder).map_err(io::Error::other)?;
     let path = root.join(folder).join(name);

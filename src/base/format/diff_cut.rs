@@ -30,8 +30,7 @@ impl DiffCut {
     }
 }
 
-/// Whether a file of the diff begins at this line or the one before. A removed `-- comment` also starts with three dashes, but
-/// no hunk follows it.
+/// Whether a file begins at this line or the one before. A removed `-- comment` has three dashes too, but no hunk behind it.
 pub fn is_file_header(lines: &[&str], at: usize) -> bool {
     let begins = |at: usize| {
         let is = |at: usize, start: &str| lines.get(at).is_some_and(|line| line.starts_with(start));

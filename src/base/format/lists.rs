@@ -1,6 +1,5 @@
 //! Lists in a text file: `[NAME]` opens one, and each further line is an entry. Blank lines and comments (`#`) don't count.
 
-/// The entries of a list of ours.
 pub fn list<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let heading = format!("[{name}]");
     assert!(text.lines().any(|line| line == heading), "there is no list {heading}");

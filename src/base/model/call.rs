@@ -8,8 +8,7 @@ use serde_json::Value;
 use crate::format::json_repair;
 use crate::text::{floor_boundary, one_line};
 
-/// `args` is the text that the model sent, verbatim even if it is invalid JSON, so that the call can be
-/// shown, logged and replayed exactly.
+/// `args` is the model's text, verbatim even if it is invalid JSON: it is shown, logged and replayed exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's id, made unique within the session; pairs the call with its result.

@@ -135,8 +135,7 @@ pub struct Reminder {
 
 pub const LEFT_OUT: &str = ", left out; Read it again";
 
-/// A picture from the user or a Read, as sent. Small enough for the log, so that requests can be rebuilt from
-/// it alone.
+/// A picture from the user or a Read, as sent. Small enough for the log, from which alone requests are rebuilt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Image {
     pub path: Arc<str>,
@@ -198,8 +197,7 @@ impl ReminderTopic {
     }
 }
 
-/// One thing in a session. Serialized as `{"user": {…}}`: an outer tag lets a long log be parsed without
-/// buffering each value.
+/// One thing in a session, as `{"user": {…}}`: an outer tag lets a long log be parsed without buffering each value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Item {

@@ -177,8 +177,7 @@ static WAYS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     ways.iter().filter_map(|way| Regex::new(way).ok()).collect()
 });
 
-/// The window that a server names when it refuses a request as too long. The words around a number tell whether it is the
-/// limit.
+/// The window that a server names when it refuses a request as too long, where the words around a number say that it is one.
 fn window_in(message: &str) -> Option<u64> {
     // `200,000` is one number.
     let plain = thousands(&message.to_lowercase());

@@ -34,8 +34,7 @@ impl Serialize for AssistantText {
     }
 }
 
-/// Providers join adjacent messages if their dialect requires it (an assistant's reasoning, text and calls;
-/// several results).
+/// Providers join adjacent ones if their dialect requires it (an assistant's reasoning, text and calls; several results).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Message {
     User(Arc<str>),

@@ -63,7 +63,6 @@ impl PriceUsed {
         if self == other { self } else { Self::Mixed }
     }
 
-    /// What stands behind a cost.
     pub fn note(self) -> &'static str {
         match self {
             Self::Usual => "",

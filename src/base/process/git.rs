@@ -36,7 +36,6 @@ impl GitError {
     }
 }
 
-/// What git prints.
 pub async fn run(folder: &Path, args: &[&str]) -> Result<String, GitError> {
     run_with(folder, args, None).await
 }

@@ -214,8 +214,7 @@ impl Sink {
     }
 }
 
-/// Runs `spec` until it ends, times out or is interrupted. `watch` sees each chunk of output, and an empty
-/// one a little later.
+/// Runs `spec` until it ends, times out or is interrupted. `watch` sees each chunk, and an empty one a little later.
 pub async fn run(
     spec: CommandSpec,
     cancel: &CancellationToken,

@@ -337,7 +337,6 @@ pub enum FailureCause {
     Other,
 }
 
-/// What a local server does before its first word.
 /// In the reason of a retry that waits out an outage; with the times.
 pub const WAITING: &str = "waiting since";
 

@@ -132,7 +132,6 @@ impl TaskOutput {
         self.exit_code.map_or("open".to_owned(), ExitCode::shown)
     }
 
-    /// What all its sessions have cost.
     pub fn cost_usd(&self) -> f64 {
         self.earlier_usd + self.session_usd
     }

@@ -16,7 +16,6 @@ use context::session::{list, log};
 /// Of a file of events: the first lines name the folder.
 const HEAD_BYTES: u64 = 64 * 1024;
 
-/// The state folders of all tasks of the batches in `root`.
 pub fn states(root: &Path) -> Vec<PathBuf> {
     let paths = Paths::from_env();
     let batches = fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten();
@@ -25,7 +24,6 @@ pub fn states(root: &Path) -> Vec<PathBuf> {
     folders.iter().filter(|folder| *folder != root).map(|folder| paths.project(folder)).collect()
 }
 
-/// The session logs of one batch's tasks.
 pub fn logs(batch: &Path) -> Vec<PathBuf> {
     let paths = Paths::from_env();
     let found = events(batch).into_iter().filter_map(|file| first_session(&file));
@@ -37,7 +35,6 @@ fn events(batch: &Path) -> Vec<PathBuf> {
     files.filter(|file| file.to_string_lossy().ends_with(".events.jsonl")).collect()
 }
 
-/// The task's first session and its folder.
 fn first_session(events: &Path) -> Option<(String, PathBuf)> {
     let head = BufReader::new(File::open(events).ok()?.take(HEAD_BYTES));
     head.lines().map_while(Result::ok).find_map(|line| {

@@ -36,7 +36,6 @@ pub enum Here {
     As(&'static str),
     Args(&'static [&'static str]),
     Of(ToOurs),
-    /// Nothing to do.
     Nothing,
     /// It has no effect here, which the user is told.
     Note,

@@ -47,13 +47,11 @@ impl RunLog {
         Ok(())
     }
 
-    /// Prints the output so far.
     pub fn print(&mut self) -> Result<(), Failure> {
         while self.more()? {}
         Ok(())
     }
 
-    /// Prints the output until the run ends.
     pub fn follow(&mut self) -> Result<Run, Failure> {
         loop {
             // The state first, or output that is written just before the end would be lost.
@@ -81,7 +79,6 @@ fn show(bytes: &[u8]) -> Result<(), Failure> {
     if bytes.is_empty() { Ok(()) } else { report::say(&String::from_utf8_lossy(bytes)) }
 }
 
-/// The last line of a run's output.
 pub fn last_line(run: &Run) -> Option<String> {
     let tail = file::tail(&run.log(), LAST_BYTES).ok()?;
     let text = String::from_utf8_lossy(&tail);

@@ -32,7 +32,6 @@ pub struct RunPage {
     state: String,
     cost_usd: Option<f64>,
     elapsed_ms: u64,
-    /// A build's own report.
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<String>,
     done: Vec<String>,
@@ -236,7 +235,6 @@ impl RunPage {
     }
 }
 
-/// The last run in a project.
 pub async fn last(project_state: &Path) -> Result<RunPage, Failure> {
     match record::of_project(project_state).into_iter().next() {
         Some(run) => Ok(RunPage::of(run).await),

@@ -77,7 +77,6 @@ pub struct RunEnd {
     pub exit_code: u8,
 }
 
-/// What a run's file says.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
     #[serde(flatten)]
@@ -116,7 +115,6 @@ impl HeldRun {
         create(&path_of(project_state, &record.id), record).ok()
     }
 
-    /// Keeps the record while the work lasts.
     pub async fn during(
         project_state: &Path,
         record: &RunRecord,

@@ -37,7 +37,6 @@ pub fn how_to_continue(run: &Run) -> String {
     }
 }
 
-/// The session logs of the run, or of its tasks.
 pub fn logs(run: &Run) -> Vec<PathBuf> {
     let record = &run.record;
     match (&record.session, &record.tree) {
@@ -48,7 +47,6 @@ pub fn logs(run: &Run) -> Vec<PathBuf> {
     }
 }
 
-/// What it did since its start.
 pub fn figures(run: &Run) -> Report {
     Report::of_logs(&logs(run), run.record.started_ms)
 }

@@ -76,7 +76,6 @@ fn decide(trust: &Trust, all: &[Definition]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the user says yes to this.
 pub fn yes(question: &str) -> Result<bool, Failure> {
     report::print(question)?;
     Ok(matches!(answer()?.as_str(), "y" | "yes"))

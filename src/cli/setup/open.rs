@@ -99,7 +99,6 @@ pub fn session(project_state: &Path, which: &SessionSelector) -> Result<Option<P
     }
 }
 
-/// Whether the session of this log has an open goal.
 pub fn has_goal(log: &Path) -> bool {
     reader::read(log).is_ok_and(|read| SessionReplay::of(&read.records).history.goal().is_some())
 }

@@ -47,7 +47,6 @@ pub fn changed_path(item: &Item) -> Option<(&str, bool)> {
     Some((data.path()?, matches!(*data.observation, Observation::Write(_)))).filter(|_| applied)
 }
 
-/// What is still worth how much: the newest view of each file stays last, stale ones go first.
 pub struct Views {
     stale: HashSet<ItemId>,
     /// Newest views of files being worked on, and of files only read.

@@ -1,7 +1,5 @@
-//! Lines of output by what they say: problems, repetitions, successes. Errors are found by words common to all tools; adjacent
-//! lines that are equal, or differ only in numbers that count up, are folded into the first and last with a count, but
-//! measurements (a loss, a duration) stay: they are what was asked for. Lines that report success (a passed test, a compiled
-//! package, a download) are only counted, by their shape, not by runner version. Pure.
+//! Lines of output by what they say: errors, by words common to all tools; neighbors that are equal or only count up, which are
+//! folded; successes, which are only counted. Measurements (a loss, a duration) stay: they are what was asked for. Pure.
 
 use std::collections::HashSet;
 

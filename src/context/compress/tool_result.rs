@@ -1,7 +1,5 @@
-//! `ToolResultCompressor`: the form in which a result is first sent, and its short form for a summary. On
-//! arrival a repeat becomes a reference, a re-read file a diff against what is in view, everything else is
-//! filtered. Nothing of it was sent yet, so no cache breaks; the form is logged with its text because it
-//! depends on what was in view.
+//! `ToolResultCompressor`: the form in which a result is first sent, and its short form for a summary. Nothing of it was sent
+//! yet, so no cache breaks; the form is logged with its text because it depends on what was in view.
 
 use std::collections::HashMap;
 use std::sync::Arc;

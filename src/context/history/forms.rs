@@ -80,8 +80,7 @@ pub fn pointer(id: ItemId, result: &ToolResult) -> String {
     format!("[{}{subject}: {status}; result left out; full text: Recall {{\"id\":{}}}]", result.tool, id.0)
 }
 
-/// A call's arguments in about `max_tokens`, as one JSON object: long strings are cut, or only the mark
-/// stays.
+/// A call's arguments in about `max_tokens`, as one JSON object: long strings are cut, or only the mark stays.
 pub fn short_args(id: ItemId, args: &str, max_tokens: u64) -> String {
     if let Ok(whole) = serde_json::from_str::<Value>(args)
         && whole.is_object()

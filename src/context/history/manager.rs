@@ -128,8 +128,7 @@ impl HistoryManager {
         }
     }
 
-    /// `batch` with its texts, so that a later version with other wording still replays the log byte for
-    /// byte.
+    /// `batch` with its texts, so that a version with other wording still replays the log byte for byte.
     pub fn with_texts(&self, batch: &Batch) -> Batch {
         if !batch.texts.is_empty() || matches!(batch.form, FormName::Full | FormName::Gone) {
             return batch.clone();

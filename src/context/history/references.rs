@@ -30,7 +30,6 @@ pub fn referenced(entries: &[HistoryEntry], requests: u64, age: u64) -> HashSet<
     fresh.flat_map(of).collect()
 }
 
-/// The ids that an entry refers to.
 pub fn of(entry: &HistoryEntry) -> impl Iterator<Item = ItemId> {
     let refers = entry.form() == FormName::Filtered;
     refers.then(|| named(entry.text())).into_iter().flatten()
@@ -56,7 +55,6 @@ pub fn orphans(history: &HistoryManager) -> Option<Batch> {
     })
 }
 
-/// The ids that these sentences name in `text`.
 fn named(text: &str) -> impl Iterator<Item = ItemId> {
     text.lines().filter(|line| line.starts_with('[')).filter_map(|line| {
         let at = ["unchanged since #", "the same output as #", "[as #"]

@@ -106,8 +106,7 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
     })
 }
 
-/// Restores the item, a call with its result. If the note of its round stands in the way, everything that the
-/// note represents comes back.
+/// Restores the item, a call with its result; if the note of its round is in the way, all that the note represents.
 fn restored(entries: &[HistoryEntry], at: usize) -> Result<UserEditPlan, String> {
     let id = entries[at].id;
     let part: Vec<&HistoryEntry> = match entries[at].form() {

@@ -8,7 +8,6 @@ use base::model::item::ItemId;
 use base::protocol::ledger::{self as view, ItemEvent, ItemHistory};
 use base::text;
 
-/// The history of the item that the ledger lists as `wanted`.
 pub fn explain(records: &[Record], wanted: &str) -> Result<ItemHistory, String> {
     let named = || format!("no item has the ID '{}'; IDs look like #12", text::one_line(wanted, 40));
     of_item(records, view::item_id(wanted).ok_or_else(named)?)

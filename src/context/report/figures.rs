@@ -63,7 +63,6 @@ pub struct ModelFigures {
     pub requests: u64,
     pub tokens: Usage,
     pub cost_usd: Option<f64>,
-    /// Which price the cost has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceUsed>,
 }

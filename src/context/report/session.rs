@@ -71,7 +71,6 @@ struct Reading {
     report: SessionReport,
     parts: FixedParts,
     steps_before: u64,
-    /// Calls that write notes.
     noting: HashSet<Arc<str>>,
     /// The nudge that the next reply answers.
     nudged: Option<&'static str>,

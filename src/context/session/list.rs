@@ -52,7 +52,6 @@ pub fn last(project_state: &Path) -> Option<PathBuf> {
     newest(files(project_state)).into_iter().next().map(|(path, _)| path)
 }
 
-/// The state of the project that has this session.
 pub fn project_of(projects: &Path, id: &str) -> Option<PathBuf> {
     states(projects).find(|state| has(state, id))
 }

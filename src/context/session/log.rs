@@ -169,8 +169,7 @@ pub fn ends_with_line_end(file: &mut File) -> io::Result<bool> {
 
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The mycode process that has locked a log, from `/proc/locks` (proc_locks(5): kind, mode, process,
-/// `major:minor:inode`).
+/// The mycode process that has locked a log, by `/proc/locks` (proc_locks(5): kind, mode, process, `major:minor:inode`).
 pub fn holder(log: &Path) -> Option<Pid> {
     let inode = fs::metadata(log).ok()?.ino().to_string();
     let own = std::env::current_exe().ok()?;

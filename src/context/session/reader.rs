@@ -38,8 +38,7 @@ fn explained(path: &Path, error: FileError) -> io::Error {
     }
 }
 
-/// A torn write can share a physical line with the good line after it: takes the good part. Returns 1 if
-/// anything was lost.
+/// A torn write can share a line with the good one after it: takes the good part. Returns 1 if anything was lost.
 fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
     const MOST_TRIES: usize = 1_000;
     let (mut covered, mut at, mut tries) = (0, 0, 0);

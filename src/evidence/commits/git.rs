@@ -61,8 +61,7 @@ pub struct LogRead {
     pub cut: bool,
 }
 
-/// The folder's commits up to `head`, newest first, without merges and what is reachable from `since`. `None` if
-/// git fails.
+/// The folder's commits up to `head`, newest first, without merges and what `since` reaches. `None` if git fails.
 pub fn log(root: &Path, head: &str, since: Option<&str>, time_limit: Duration) -> Option<LogRead> {
     let mut command = git(root);
     command

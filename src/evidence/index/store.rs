@@ -46,8 +46,7 @@ impl Part {
     }
 }
 
-/// Files are numbered by path order, so that results don't depend on reading order; removed files have no
-/// number.
+/// Files are numbered by path order, so that results don't depend on reading order; removed files have no number.
 #[derive(Debug, Default)]
 pub struct Index {
     parts: Vec<Part>,

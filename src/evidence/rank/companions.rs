@@ -95,8 +95,7 @@ pub fn known(root: &Path, index: &Index, paths: &[String]) -> (Vec<usize>, Vec<S
     (given, unknown)
 }
 
-/// Best first: `limit` sources, and half as many tests, documents and examples. `task` is each file's score for the task; may be
-/// empty.
+/// Best first: `limit` sources, half as many tests, documents and examples. `task` has each file's score, or is empty.
 pub fn companions(
     root: &Path,
     index: &Index,

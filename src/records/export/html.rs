@@ -43,7 +43,6 @@ pub fn render(session: &EffectiveSession) -> String {
     page(&title(session), &facts(session), &body)
 }
 
-/// Text in Markdown as a page.
 pub fn of_markdown(title: &str, text: &str) -> String {
     page(title, "", &answer(text))
 }

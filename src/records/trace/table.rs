@@ -244,8 +244,7 @@ fn number(value: f64, unit: Unit) -> Value {
     }
 }
 
-/// The 95 % interval of the ratio, by a bootstrap: sessions are resampled with replacement and the ratio is computed
-/// again. `None` for a single session.
+/// The 95 % interval of the ratio, by a bootstrap over the sessions, with replacement. `None` for a single session.
 fn interval(sessions: &[Share]) -> Option<RangeInclusive<f64>> {
     if sessions.len() < 2 {
         return None;

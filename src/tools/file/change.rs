@@ -132,7 +132,6 @@ impl Intent {
         }
     }
 
-    /// Undoes what was just carried out.
     pub(crate) fn put_back(&self, cx: &ToolCx) -> Result<(), ToolError> {
         match self {
             Self::Change(plan) => match &plan.before {
@@ -207,7 +206,6 @@ pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &s
     )))
 }
 
-/// The file existed when the model saw it.
 fn vanished(target: &PathTarget) -> ToolError {
     ToolError::not_found(format!(
         "{} no longer exists (deleted or moved since you read it); look for it with Glob",
@@ -215,7 +213,6 @@ fn vanished(target: &PathTarget) -> ToolError {
     ))
 }
 
-/// The file that must be there is missing.
 pub(crate) fn missing(cx: &ToolCx, target: &PathTarget) -> ToolError {
     match cx.files.get(&target.resolved.canonical) {
         Some(_) => vanished(target),

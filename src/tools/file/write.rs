@@ -50,7 +50,6 @@ impl TypedTool for Write {
     }
 }
 
-/// Without `content`, what the last refused call to this path had.
 pub(crate) fn plan(path: &str, content: Option<&str>, cx: &ToolCx) -> Result<Intent, ToolError> {
     if path.ends_with('/') {
         return Err(ToolError::invalid("path ends with '/'; name a file (missing folders are created)"));

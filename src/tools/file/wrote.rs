@@ -49,7 +49,6 @@ pub(crate) fn similar_neighbor(cx: &ToolCx, target: &PathTarget) -> Option<Strin
         let (their_stem, their_ending) = other.rsplit_once('.').unwrap_or((other, ""));
         their_ending == ending && is_near(stem, their_stem)
     });
-    // A folder that was made for it.
     let is_new = folder != cx.root.as_path() && entry(folder, &|other| other != name).is_none();
     let other = file.or_else(|| {
         let (above, own) = (folder.parent().filter(|_| is_new)?, folder.file_name()?.to_str()?);

@@ -25,8 +25,7 @@ impl Program {
     }
 }
 
-/// A row's installed programs, preferred first: trusted ones of the project, then `search` (like `PATH`).
-/// Reads the disk.
+/// A row's installed programs, preferred first: the project's trusted ones, then `search` (like `PATH`). Reads the disk.
 pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> Vec<Program> {
     let find = |name: &str| {
         let own = projects.iter().find(|path| path.file_name() == Some(OsStr::new(name)));

@@ -71,8 +71,7 @@ pub fn budget(window_tokens: u64, limits: NoteLimits) -> u64 {
     (window_tokens / NOTE_PART_OF_WINDOW).min(limits.max_tokens)
 }
 
-/// The relevant notes that the model doesn't have yet. Problems with their folder must not fail a turn;
-/// `mycode notes` reports them.
+/// Relevant notes that the model lacks. Problems with their folder must not fail a turn; `mycode notes` reports them.
 pub fn block(
     text: &str,
     root: &Path,

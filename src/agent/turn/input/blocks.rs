@@ -74,7 +74,6 @@ use MessageKind::{Again, NewTurn, Steering};
 
 type MakeBlock = for<'a> fn(&'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>>;
 
-/// Name, when, and how.
 const SOURCES: &[(&str, &[MessageKind], MakeBlock)] = &[
     ("the command", &[Steering, NewTurn], command),
     ("skills", &[Steering, NewTurn], skill),
@@ -144,7 +143,6 @@ async fn within<T>(
     }
 }
 
-/// Work that reads the disk, off the async threads.
 fn blocking<'a>(work: impl FnOnce() -> Option<String> + Send + 'static) -> BoxFuture<'a, Option<String>> {
     task::blocking(work).map(|done| done.ok().flatten()).boxed()
 }

@@ -1,7 +1,5 @@
-//! Images in a turn: those that the user names are appended to the message, those that the model reads to the
-//! results of their step. The user writes `@picture.png`, or pastes a path as terminals write it: absolute,
-//! quoted, with backslashes before spaces, or as a `file://` address. What is attached otherwise: pictures go on the tray,
-//! texts are appended to the message, cut to suit the window.
+//! Images in a turn: those that the user names (`@picture.png`, or a path pasted as terminals write it) are appended to the
+//! message, those that the model reads to the results of their step. Attached texts are cut to suit the window.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -33,7 +31,6 @@ pub fn attach(text: &str, roots: &[PathBuf], tray: &ImageTray) -> Option<String>
     (!lines.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", lines.join("\n")))
 }
 
-/// Says what becomes of an image.
 fn shown(name: &str, tray: &ImageTray, put: impl FnOnce() -> Result<(u32, u32), PictureError>) -> String {
     match tray.refusal() {
         Some(why) => format!("{name} is an image, and {why}; tell the user so."),
@@ -49,7 +46,6 @@ fn open(path: &Path) -> Result<File, PictureError> {
     Ok(exact::open(&path::follow(path))?.0)
 }
 
-/// The image files that `text` names, each as it is named there.
 fn named(text: &str, roots: &[PathBuf]) -> Vec<(PathBuf, String)> {
     let mentioned = mention::existing_first(text, roots).into_iter().map(|mention| mention.path);
     let pasted = words(text).into_iter().filter_map(|word| {

@@ -75,7 +75,6 @@ impl AdminFiles {
         Ok(Self(files))
     }
 
-    /// The file that locks this key.
     pub fn lock(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|file| file.locked.iter().any(|name| name == key)).map(|file| file.place.as_str())
     }
@@ -86,7 +85,6 @@ impl AdminFiles {
         self.0.iter().position(|file| file.place == place).is_some_and(|at| Some(at) <= first)
     }
 
-    /// The highest level that may be set.
     pub fn most_permission(&self, default: Permission) -> Permission {
         let locked = self.0.iter().filter(|file| file.locked.iter().any(|name| name == "permission"));
         let levels = locked.map(|file| file.raw.permission.unwrap_or(default));

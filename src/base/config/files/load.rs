@@ -45,7 +45,6 @@ pub struct Loaded {
     pub own: OwnFiles,
     pub rules: Vec<RuleSource>,
     pub admin: AdminFiles,
-    /// What some source set, and which.
     pub origins: Vec<SettingSource>,
     pub notices: Vec<String>,
     pub model_flag: bool,

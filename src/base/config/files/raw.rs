@@ -72,7 +72,6 @@ pub const PROJECT_KEYS: &[&str] = &["inject_notes", "task_context"];
 
 const MAX_SHOWN: usize = 300;
 
-/// A project's file, as far as it counts.
 #[derive(Debug)]
 pub struct ProjectConfig {
     pub raw: Raw,

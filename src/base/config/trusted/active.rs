@@ -55,7 +55,6 @@ pub fn names(all: &[Definition], known: &Trust) -> String {
     all.iter().map(name).collect::<Vec<_>>().join(separator)
 }
 
-/// What changed in each since the user's last yes.
 pub fn differences(all: &[Definition], known: &Trust) -> String {
     let difference = |one: &Definition| {
         let changed = known.difference(one);

@@ -42,7 +42,6 @@ pub struct Plugin {
     trust: Trust,
 }
 
-/// `folder` holds them all.
 pub fn installed(folder: &Path) -> Vec<Plugin> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_record = |path: &PathBuf| {
@@ -61,7 +60,6 @@ pub fn installed(folder: &Path) -> Vec<Plugin> {
     records.into_iter().filter_map(read).collect()
 }
 
-/// The trust in the plugins of this folder.
 pub fn trust_of(folder: &Path) -> Trust {
     Trust::read(&folder.join(".trust"))
 }
@@ -95,7 +93,6 @@ pub fn data_of(root: &Path) -> PathBuf {
     root.with_extension("data")
 }
 
-/// A plugin's folder, and the loaders that read it.
 struct Bundle<'a> {
     root: &'a Path,
     name: &'a str,

@@ -97,7 +97,6 @@ impl Trust {
         })
     }
 
-    /// Remembers the refusal, so that the user isn't asked again.
     pub fn refuse(&self, all: &[Definition]) -> io::Result<()> {
         self.change(|stored| {
             stored.refused.extend(all.iter().map(|one| (one.key(), hash(&one.text))));

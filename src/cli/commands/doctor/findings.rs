@@ -53,7 +53,6 @@ pub fn check(findings: &mut Findings<'_>) {
     check_sources(findings);
 }
 
-/// Where each setting and permission rule stands.
 fn check_sources(findings: &mut Findings<'_>) {
     let loaded = &findings.opened.loaded;
     for SettingSource { key, value, place } in &loaded.origins {

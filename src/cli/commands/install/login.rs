@@ -78,7 +78,6 @@ fn interrupted() -> Failure {
     Failure::new(ExitCode::Interrupted, "interrupted", "no key was saved")
 }
 
-/// Saves a key, or removes it.
 pub async fn change_key(vendor: &str, key: Option<Secret>) -> Result<(), Failure> {
     let done = change(&Paths::from_env().config, vendor, key).await;
     report::say(&format!("{}\n", done.map_err(failed)?))

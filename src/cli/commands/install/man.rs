@@ -6,7 +6,6 @@ use crate::cli::command_line;
 use crate::cli::report::{self, Failure};
 use base::search::fuzzy;
 
-/// Prints the page of the program or a command, or the list of commands.
 pub fn run(command: Option<&str>, list: bool) -> Result<(), Failure> {
     let mut whole = command_line::command();
     whole.build();

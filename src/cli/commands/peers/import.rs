@@ -37,7 +37,6 @@ pub struct ImportArgs {
 
 const LISTED: usize = 20;
 
-/// Imports and opens the chat, or prints the new session's id.
 pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
     let peer = peer(&args.agent)?;
     let workspace = open::workspace(cli.model.folder.as_deref())?;

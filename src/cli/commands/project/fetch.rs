@@ -94,7 +94,6 @@ impl PluginSource {
     }
 }
 
-/// Into a new folder.
 pub async fn fetch(source: &PluginSource, into: &Path) -> Result<FetchedPlugin, Failure> {
     fs::create_dir_all(into)?;
     let version = match &source.at {

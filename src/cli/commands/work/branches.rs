@@ -103,7 +103,6 @@ async fn find(root: &Path, name: &str) -> Result<String, Failure> {
     }
 }
 
-/// Where the branch's worktree is, if there is one.
 fn folder_of(root: &Path, branch: &str) -> PathBuf {
     let name = branch.strip_prefix(PREFIX).unwrap_or(branch);
     root.join(FOLDER).join(name.strip_prefix("each/").unwrap_or(name))

@@ -1,7 +1,5 @@
-//! Going back: what rewinding to a point means for files (for every path changed since, its earlier state and whether it may
-//! be restored), and carrying that out. A path that another program changed is a conflict, with a reason for users. Everything
-//! is recorded before the first byte changes, each path is checked again right before it is touched, and running it twice is
-//! harmless.
+//! Going back: what that means for each path changed since, and carrying it out. What another program changed is a conflict.
+//! All is recorded before the first byte changes, each path is checked right before it is touched; running it twice is harmless.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::Permissions;

@@ -1,6 +1,5 @@
-//! Commands of the client to an open session, which closes when no more can come; its work in progress: one request at a
-//! time, and the agent's open questions; what its end is in the protocol; and the slash commands offered to editors,
-//! with their results as Markdown. The user's own commands are sent as messages; the agent expands them.
+//! Commands of the client to an open session, its work in progress (one request at a time, and open questions), and the slash
+//! commands offered to editors. The user's own commands are sent as messages; the agent expands them.
 
 use agent_client_protocol_schema::v1::{
     AvailableCommand, AvailableCommandInput, Error, RequestId, SetSessionConfigOptionRequest,

@@ -85,7 +85,6 @@ impl<O: Write> Claude<O> {
         }
     }
 
-    /// A message of the user, as it came.
     pub fn replayed(&mut self, message: &Value) -> io::Result<()> {
         self.message(json!({
             "type": "user", "message": message, "parent_tool_use_id": null, "isReplay": true,

@@ -45,7 +45,6 @@ pub fn usable() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// What asks the program to end.
 pub fn killed() -> impl Stream<Item = ()> + Unpin {
     use tokio::signal::unix::SignalKind as Kind;
     signals::any([Kind::terminate(), Kind::hangup(), Kind::quit(), Kind::interrupt()])

@@ -288,7 +288,6 @@ struct Changed {
 }
 
 impl Changed {
-    /// The next word of the line.
     fn word(&mut self, word: &str, changed: bool) {
         let range = self.at..self.at + word.len();
         self.at = range.end;

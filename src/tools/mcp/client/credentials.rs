@@ -31,7 +31,6 @@ fn failed(error: impl std::fmt::Display) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
 }
 
-/// Where a server's state lies, below that of all servers.
 pub fn folder_name(server: &str, origin: &Path) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
     let name: String = server.chars().take(40).map(plain).collect();

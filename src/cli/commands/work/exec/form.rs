@@ -125,7 +125,6 @@ impl FormArgs {
         Ok(())
     }
 
-    /// Puts what the run brings along into the setup.
     pub fn apply(&self, setup: &mut Setup) -> Result<(), Failure> {
         let own = &mut setup.loaded.own;
         if self.strict_mcp_config {
@@ -175,7 +174,6 @@ pub fn agents(all: &Value) -> Vec<AgentFile> {
     agents.map(file).collect()
 }
 
-/// An option's JSON.
 fn json(option: &str, written: &str) -> Result<Value, Failure> {
     let parsed =
         |text: String| serde_json::from_str(&text).map_err(|error| format!("it isn't valid JSON: {error}"));

@@ -80,8 +80,7 @@ pub fn mention(path: &str) -> String {
     files::insertion(path).trim_end().to_owned()
 }
 
-/// The commands that start with the composer's text, if that is a single word that starts with `/`. Built-in
-/// names take precedence.
+/// The commands that start with the composer's text, if that is one word from `/` on. Built-in names take precedence.
 fn commands(app: &App) -> Vec<Offer> {
     let text = app.composer.text();
     let typed = text.strip_prefix('/').filter(|typed| !typed.contains(char::is_whitespace));
