@@ -192,7 +192,7 @@ fn past_sessions_are_priced() {
     let high = model["policies"]["high"]["cost_usd"].as_f64().unwrap();
     assert!(did > 0.0 && high > 0.0, "{model}");
     let table = imported(&place, &["replay", "--from", "claude"]);
-    for wanted in ["in Claude Code", "mycode, eco", "Assumed:", "#"] {
+    for wanted in ["in Claude Code", "mycode, eco", "Assumes that", "#"] {
         assert!(table.contains(wanted), "{table}");
     }
     fs::remove_dir_all(place.home().join(".codex")).unwrap();

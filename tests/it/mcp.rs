@@ -370,9 +370,7 @@ fn servers_of_an_editor_and_addresses_that_are_none() {
     assert!(!listed(&["mcp", "list"]).contains("node"), "untrusted");
     let told = listed(&["mcp", "list", "--trust"]);
     assert!(told.contains("node ${CLAUDE_PROJECT_DIR}/s.js"), "{told}");
-    for why in
-        ["VS Code asks for its ${input:…}", "it is set to SSE, the transport of 2024", "is a WebSocket"]
-    {
+    for why in ["VS Code asks for its ${input:…}", "it uses SSE, an outdated transport", "is a WebSocket"] {
         assert!(told.contains(why), "{why}: {told}");
     }
 }

@@ -159,7 +159,7 @@ fn a_list_of_plugins_names_them_and_where_they_are() {
     let source = folder.display().to_string();
     let several = run(&place, &["plugin", "add", &source]);
     assert!(
-        stderr(&several).contains("name one of them after the source: docs, below, far, out, npm"),
+        stderr(&several).contains("add one of their names after the source: docs, below, far, out, npm"),
         "{}",
         stderr(&several)
     );
@@ -171,7 +171,7 @@ fn a_list_of_plugins_names_them_and_where_they_are() {
     assert!(stdout(&far).contains("commands/fix.md"), "{}{}", stdout(&far), stderr(&far));
     let skills = stdout(&run(&place, &["skills"]));
     assert!(skills.contains("docs:word") && !skills.contains("excel"), "{skills}");
-    for (name, why) in [("out", "has no folder"), ("npm", "kind npm"), ("none", "lists no plugin 'none'")] {
+    for (name, why) in [("out", "has no folder"), ("npm", "kind 'npm'"), ("none", "lists no plugin 'none'")] {
         let refused = add(name);
         assert!(stderr(&refused).contains(why) && !refused.status.success(), "{}", stderr(&refused));
     }
