@@ -23,6 +23,18 @@ pub struct VendorKey {
     pub state: KeyState,
 }
 
+impl VendorKey {
+    pub fn shown(&self) -> String {
+        match &self.state {
+            KeyState::Missing if self.vendor == "chatgpt" => "not signed in".to_owned(),
+            KeyState::Saved if self.vendor == "chatgpt" => "signed in".to_owned(),
+            KeyState::Missing => "no key".to_owned(),
+            KeyState::Saved => "key saved".to_owned(),
+            KeyState::Exported(name) => format!("{name} is exported"),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyState {
     Missing,

@@ -7,7 +7,7 @@ use rustix::termios::{self, LocalModes, OptionalActions};
 use crate::cli::commands::mcp::open::show_page;
 use crate::cli::report::{self, Failure};
 use base::config::paths::Paths;
-use base::config::provider::saved_keys::{KeyState, SavedKeys};
+use base::config::provider::saved_keys::SavedKeys;
 use base::config::provider::vendors::Vendor;
 use base::process::task;
 use base::protocol::exit_code::ExitCode;
@@ -84,14 +84,8 @@ pub async fn change_key(vendor: &str, key: Option<Secret>) -> Result<(), Failure
 }
 
 fn list() -> Result<(), Failure> {
-    let row = |vendor: &str, state: &KeyState| match state {
-        KeyState::Missing => format!("  {vendor:<12} no key\n"),
-        KeyState::Saved if vendor == "chatgpt" => format!("  {vendor:<12} signed in\n"),
-        KeyState::Saved => format!("  {vendor:<12} key saved\n"),
-        KeyState::Exported(name) => format!("  {vendor:<12} {name} is exported\n"),
-    };
     let rows = SavedKeys::read(&Paths::from_env().config)?.rows();
-    let rows: String = rows.iter().map(|key| row(&key.vendor, &key.state)).collect();
+    let rows: String = rows.iter().map(|key| format!("  {:<12} {}\n", key.vendor, key.shown())).collect();
     report::say(&format!("{rows}\n`mycode login VENDOR` saves a key. {}\n", notice::NO_SUBSCRIPTIONS))
 }
 

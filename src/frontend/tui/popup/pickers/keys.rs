@@ -23,12 +23,7 @@ impl PickRow for VendorKey {
     }
 
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
-        let state = match &self.state {
-            KeyState::Missing => "no key".to_owned(),
-            KeyState::Saved => "key saved".to_owned(),
-            KeyState::Exported(name) => format!("{name} is exported"),
-        };
-        list::columns(Span::raw(format!("{:<13}", self.vendor)), &state, theme.dim(), width)
+        list::columns(Span::raw(format!("{:<13}", self.vendor)), &self.shown(), theme.dim(), width)
     }
 
     fn keys(chosen: Option<&Self>) -> String {
