@@ -43,7 +43,7 @@ const OVER: [&str; 3] = ["invalid_grant", "refresh_token", "token_expired"];
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Account {
-    /// Of this installation, for ever.
+    /// Of this installation; never changes.
     host: String,
     client: String,
     subject: String,

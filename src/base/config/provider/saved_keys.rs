@@ -26,8 +26,8 @@ pub struct VendorKey {
 impl VendorKey {
     pub fn shown(&self) -> String {
         match &self.state {
-            KeyState::Missing if self.vendor == "chatgpt" => "not signed in".to_owned(),
-            KeyState::Saved if self.vendor == "chatgpt" => "signed in".to_owned(),
+            KeyState::Missing if Vendor::has_account(&self.vendor) => "not signed in".to_owned(),
+            KeyState::Saved if Vendor::has_account(&self.vendor) => "signed in".to_owned(),
             KeyState::Missing => "no key".to_owned(),
             KeyState::Saved => "key saved".to_owned(),
             KeyState::Exported(name) => format!("{name} is exported"),

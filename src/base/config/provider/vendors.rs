@@ -58,6 +58,11 @@ impl Vendor {
         &self.names[0]
     }
 
+    /// Whether users of the vendor called `name` sign in instead of giving a key.
+    pub fn has_account(name: &str) -> bool {
+        VENDORS.iter().any(|vendor| vendor.is_called(name) && !vendor.account.is_empty())
+    }
+
     pub fn is_called(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }

@@ -25,7 +25,7 @@ pub async fn login(vendor: Option<&str>, browser: bool) -> Result<(), Failure> {
     let known = find_vendor(vendor).map_err(failed)?;
     if !known.account.is_empty() {
         return tokio::select! {
-            who = account(known) => report::say(&format!("Signed in as {}. {}.\n", who.map_err(failed)?, notice::CHATGPT_PLAN)),
+            who = account(known) => report::say(&format!("Signed in as {}. {}.\n", who.map_err(not_signed_in)?, notice::CHATGPT_PLAN)),
             _ = tokio::signal::ctrl_c() => Err(interrupted()),
         };
     }
@@ -72,6 +72,11 @@ async fn redirect(listener: &TcpListener, wanted: (&str, Option<&str>)) -> Resul
 
 fn failed(why: String) -> Failure {
     Failure::config(why.trim_end_matches('.'), "`mycode login` lists the vendors")
+}
+
+fn not_signed_in(why: String) -> Failure {
+    let hint = "check the network and try again, or use an API key: `mycode login openai`";
+    Failure::config(why.trim_end_matches('.'), hint)
 }
 
 fn interrupted() -> Failure {

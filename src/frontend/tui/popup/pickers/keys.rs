@@ -9,6 +9,7 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::ListMove;
 use base::config::provider::saved_keys::{KeyState, VendorKey};
+use base::config::provider::vendors::Vendor;
 use base::protocol::notice;
 use base::protocol::op::{Op, Quick};
 use base::secret::Secret;
@@ -60,7 +61,8 @@ struct KeyEntry {
 impl KeyPicker {
     pub fn enter_key(&mut self, vendor: &str) {
         // It has no key.
-        let refusal = (vendor == "chatgpt").then(|| "Run `mycode login chatgpt` in a terminal.".to_owned());
+        let refusal =
+            Vendor::has_account(vendor).then(|| format!("Run `mycode login {vendor}` in a terminal."));
         self.entry = Some(KeyEntry { vendor: vendor.to_owned(), refusal, ..KeyEntry::default() });
     }
 
