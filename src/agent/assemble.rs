@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::calls::dispatcher::Dispatcher;
 use super::control::Questions;
-use super::deps::{EngineDeps, Exporter};
+use super::deps::{EngineDeps, Ports};
 use super::engine::Engine;
 use super::hooks::agent_hooks::AgentHooks;
 use super::maintainer::Maintainer;
@@ -87,7 +87,7 @@ pub struct Setup {
     pub editor: Option<Arc<dyn EditorFiles>>,
     /// The program that serves hooks and MCP servers itself.
     pub host: Option<Arc<dyn HostProgram>>,
-    pub exporter: Exporter,
+    pub ports: Ports,
     pub instructions: String,
     /// Of a new session; `None` for one of our own.
     pub session_id: Option<String>,
@@ -235,7 +235,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             review: limits.review,
         },
     };
-    let Setup { loaded, project_state, interactive, exporter, .. } = setup;
+    let Setup { loaded, project_state, interactive, ports: Ports { exporter, .. }, .. } = setup;
     let deps =
         EngineDeps { loaded, current, project_state, interactive, cx, tools, prompts, questions, exporter };
     Ok(Engine {
@@ -335,6 +335,8 @@ impl Setup {
             skills: Arc::clone(&tools.skills),
             hooks,
             sources: tools.sources.clone(),
+            flags: self.limits.rules.clone(),
+            trees: self.ports.trees,
         }
     }
 

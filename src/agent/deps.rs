@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::control::Questions;
 use super::lists::models;
 use super::session::prompts::Prompts;
+use super::sub_agents::template::OpenTree;
 use super::toolset::context::ToolParts;
 use base::config::error::{ConfigError, bad};
 use base::config::files::load::Loaded;
@@ -17,6 +18,13 @@ use tools::cx::ToolCx;
 
 /// Exports a log's session to a file, overwriting only with `force`. The error is worded to end a sentence.
 pub type Exporter = fn(log: &Path, file: &Path, force: bool) -> Result<(), String>;
+
+/// What the layers above do for an agent.
+#[derive(Clone, Copy)]
+pub struct Ports {
+    pub exporter: Exporter,
+    pub trees: OpenTree,
+}
 
 pub struct EngineDeps {
     pub loaded: Loaded,

@@ -1,5 +1,6 @@
 //! Turns with a prompt of our own: `/init`, and the phases of `/maintain` with their report.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +9,8 @@ use super::parts::Agent;
 use super::session::journal;
 use base::config::mode::Mode;
 use base::config::prompts;
+use base::config::settings::Permission;
+use base::folder::own;
 use base::model::usage::Usage;
 use base::process::task;
 use base::protocol::event::{Event, Level};
@@ -19,6 +22,9 @@ use context::session::journal::recorder::Journal;
 use evidence::note::progress::{self, Notes};
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
+
+/// One report per session; one that goes on adds to it.
+const FOLDER: &str = ".mycode/maintenance";
 
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
@@ -47,7 +53,20 @@ pub fn open_notes(journal: &Journal) -> Vec<String> {
     progress::open(journal.root())
 }
 
+pub fn section(phase: Phase, answer: &str) -> String {
+    format!("\n## {}\n\n{}\n", phase.into_str(), answer.trim())
+}
+
+/// Keeps a report with the answers of the phases; returns its file. Writes to the disk.
+pub fn keep(root: &Path, session: &str, task: &str, report: &str, answers: &str) -> io::Result<String> {
+    let name = format!("{session}.md");
+    own::append(root, FOLDER, &name, &format!("# {task}\n\n{report}\n{answers}\n"))?;
+    Ok(format!("{FOLDER}/{name}"))
+}
+
 struct Run {
+    task: String,
+    answers: String,
     baseline: Baseline,
     usage: Usage,
     mode: Mode,
@@ -70,7 +89,8 @@ impl Maintainer {
         if self.run.is_none() {
             let baseline = journal::ask(&agent.dispatcher.cx, Baseline::take).await;
             let usage = agent.conversation.usage.total;
-            self.run = Some(Run { baseline, usage, mode: policy.mode(), done: Vec::new() });
+            let (task, mode) = (work.task.clone(), policy.mode());
+            self.run = Some(Run { task, answers: String::new(), baseline, usage, mode, done: Vec::new() });
             if interactive {
                 notice(events, Level::Info, texts::open_notes(&open));
             }
@@ -113,7 +133,10 @@ impl Maintainer {
         events: &Events,
     ) -> Option<Maintain> {
         let run = self.run.as_mut()?;
-        run.done.push(work.phases.remove(0));
+        let phase = work.phases.remove(0);
+        let answer = agent.conversation.last_said().map_or("", |said| &**said);
+        run.answers.push_str(&section(phase, answer));
+        run.done.push(phase);
         if work.phases.is_empty() {
             self.end(agent, events).await;
             return None;
@@ -122,7 +145,7 @@ impl Maintainer {
     }
 
     pub async fn end(&mut self, agent: &Agent, events: &Events) {
-        let Some(Run { baseline, usage, mode, done }) = self.run.take() else { return };
+        let Some(Run { task, answers, baseline, usage, mode, done }) = self.run.take() else { return };
         let policy = &agent.dispatcher.policy;
         policy.ask_before_notes(false);
         policy.set_mode(mode);
@@ -134,7 +157,20 @@ impl Maintainer {
         let usage = agent.conversation.usage.total.since(usage);
         let report =
             MaintainReport { tokens: usage.total(), cost_usd: agent.conversation.usage.cost_usd(), ..report };
-        notice(events, Level::Info, report.text());
+        let mut told = report.text();
+        if policy.permission() != Permission::ReadOnly && !answers.is_empty() {
+            let (root, session, text) =
+                (Arc::clone(&agent.dispatcher.cx.root), agent.conversation.id.clone(), told.clone());
+            let kept = task::blocking(move || keep(&root, &session, &task, &text, &answers)).await;
+            told.push('\n');
+            told.push_str(&match kept.map_err(io::Error::other).flatten() {
+                Ok(file) => format!("The report is in {file}."),
+                Err(error) => {
+                    format!("The report is not saved: {error}. Check the disk space and permissions.")
+                }
+            });
+        }
+        notice(events, Level::Info, told);
     }
 }
 

@@ -16,6 +16,8 @@ pub struct AgentType {
     /// Never changes anything, so several may run at once.
     pub only_reads: bool,
     pub light: bool,
+    /// Works in a git worktree of its own.
+    pub own_tree: bool,
     pub max_steps: u32,
 }
 
@@ -50,7 +52,7 @@ const fn row(
     max_steps: u32,
 ) -> AgentType {
     let (name, prompt, description) = (Cow::Borrowed(name), Cow::Borrowed(prompt), Cow::Borrowed(""));
-    AgentType { name, prompt, description, tools: None, only_reads, light, max_steps }
+    AgentType { name, prompt, description, tools: None, only_reads, light, own_tree: false, max_steps }
 }
 
 /// Four for any task, and the roles of `mycode build`.

@@ -66,6 +66,7 @@ fn parse(file: &AgentFile) -> Result<AgentType, String> {
         description: elide(&one_line(&description, ONE_CHARS), ONE_CHARS).into(),
         only_reads: tools.as_ref().is_some_and(|tools| !tools.iter().any(|tool| CHANGING.contains(tool))),
         tools,
+        own_tree: frontmatter::text_of(head, &map, "isolation").as_deref() == Some("worktree"),
         light: matches!(model.to_lowercase().as_str(), "light" | "haiku"),
         max_steps: MAX_STEPS,
     })

@@ -14,6 +14,10 @@ pub struct SubTask {
     /// Whether to use the light model; `None`: decided by the type.
     pub light: Option<bool>,
     pub resume: Option<String>,
+    /// It works in a git worktree of its own.
+    pub own_tree: bool,
+    /// Its caller goes on meanwhile, so that it must not change the caller's files.
+    pub background: bool,
 }
 
 /// The turn that requests sub-agents; they use its model and window size.
@@ -37,6 +41,8 @@ pub struct SubReport {
     /// Files it read, with the numbers of the items that contain them.
     pub read: Vec<(String, u64)>,
     pub changed: Vec<String>,
+    /// Where the changes of one with its own worktree are, as a sentence; empty without changes.
+    pub left: String,
     /// It ran something that checks the project, now or in an earlier run.
     pub checked: bool,
 }

@@ -236,6 +236,8 @@ fn limits_by_flag() {
         .unwrap();
     assert!(stderr(&out).contains("--max-cost is $0.01"), "{}", stderr(&out));
     assert_eq!((server.requests().len(), out.status.code()), (1, Some(6)));
+    // No reply may cost more than what is left: 8 dollars a million tokens.
+    assert_eq!(server.requests()[0].body["max_tokens"], 1_250);
 }
 
 #[test]

@@ -250,6 +250,8 @@ async fn in_the_chat_each_note_is_shown_and_the_plan_is_asked_about() {
         })
         .await;
     assert!(report.contains("explore, analyze, plan, do done") && report.contains("tried once"), "{report}");
+    let file = report.split("The report is in ").nth(1).unwrap().trim_end_matches('.');
+    assert!(place.text(file).contains("## analyze\n\nAnalyzed."), "{}", place.text(file));
     let texts: Vec<String> = server.requests().iter().map(|request| said(&request.body)).collect();
     assert!(texts[4].contains("Carry out the plan in .mycode/plans/"), "{}", texts[4]);
     assert!(texts[5].contains("Maintain (do): make uploads reliable"), "{}", texts[5]);

@@ -294,6 +294,8 @@ fn answers_without_measure_end_the_call() {
             "yes '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}'",
             "more than 10,000 messages",
         ),
+        ("printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":\\n' \"$id\"", "not valid JSON: {\"jsonrpc\""),
+        ("echo no license; exit 4", "outside the protocol: no license"),
     ] {
         let place = Workplace::new();
         McpServer::with_tools(&["f"]).runs("tools/call", answer_of_server).add(&place, "wild");

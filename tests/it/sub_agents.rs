@@ -138,6 +138,83 @@ fn agents_that_only_read_run_side_by_side() {
 }
 
 #[test]
+fn writers_with_worktrees_run_side_by_side_and_leave_branches() {
+    let place = place();
+    place.file("a.txt", "one\n").file("b.txt", "one\n");
+    let place = place.repository();
+    place.file("b.txt", "not committed\n");
+    let server = FakeServer::start(vec![]);
+    let alone = |prompt: &str| json!({"type": "general", "prompt": prompt, "isolation": "worktree"});
+    server.push(answer().call("Task", alone("first job")).call("Task", alone("second job")));
+    server.on_body("Both wrote.", answer().text("All is there."));
+    server.on_body("\"role\":\"tool\"", answer().text("Both wrote."));
+    let write = |file: &str| answer().call("Bash", json!({"command": format!("cat b.txt > {file}")})).gated();
+    server.on_body("first job\\n", write("a.txt"));
+    server.on_body("second job\\n", write("c.txt"));
+    let url = server.base_url();
+    let mut command = place.command(&["exec", "--base-url", &url, "--model", "m", "do both"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    server.wait_for_requests(3);
+    server.release(100);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(stdout(&output).trim(), "All is there.", "{}", stderr(&output));
+    assert_eq!(place.text("a.txt"), "one\n", "the project itself is unchanged");
+    let listed = stdout(&place.command(&["work", "list", "--json"]).output().unwrap());
+    let rows: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 2, "{listed}");
+    let back = said(&server.requests().last().unwrap().body);
+    for (job, file) in [("first job", "a.txt"), ("second job", "c.txt")] {
+        let row = rows.iter().find(|row| row["task"] == job).unwrap_or_else(|| panic!("{listed}"));
+        assert_eq!((&row["files"], &row["exit_code"]), (&json!([file]), &json!(0)), "{listed}");
+        let branch = row["branch"].as_str().unwrap();
+        let (before, _) =
+            back.split_once(&format!(" {branch} | git apply")).unwrap_or_else(|| panic!("{back}"));
+        let base = before.rsplit(' ').next().unwrap();
+        assert_eq!(place.git(&["diff", "--name-only", base, branch]).trim(), file);
+        assert!(place.git(&["show", &format!("{branch}:{file}")]).contains("not committed"));
+    }
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1, "the folders are gone");
+}
+
+#[test]
+fn in_the_background_an_agent_is_reported_when_it_ends() {
+    let server = FakeServer::start(vec![]);
+    server
+        .push(answer().call("Task", json!({"type": "explore", "prompt": "look around", "background": true})));
+    server.on_body("It reports", answer().text("Then it is in big.rs.").usage(10, 0, 1));
+    server.on_body("started as job 1", answer().text("I wait for it.").usage(10, 0, 1));
+    server.on_body("look around\\n", answer().text("In `src/big.rs`.").usage(7_000, 0, 1).gated());
+    let place = place();
+    let url = server.base_url();
+    let mut command = place.command(&["exec", "--base-url", &url, "--model", "m", "--json", "find it"]);
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    // The turn goes on meanwhile, and waits at its end.
+    server.wait_for_requests(3);
+    server.release(100);
+    let output = child.wait_with_output().unwrap();
+    let printed = stdout(&output);
+    assert!(printed.contains("Then it is in big.rs."), "{printed}");
+    let last = said(&server.requests().last().unwrap().body);
+    assert!(
+        last.contains("Job 1 (`Task explore: look around`) ended: done") && last.contains("In `src/big.rs`.")
+    );
+    let end = printed.lines().rev().find(|line| line.contains("\"type\":\"turn_ended\"")).unwrap();
+    let end: Value = serde_json::from_str(end).unwrap();
+    assert!(end["usage"]["input"].as_u64().unwrap() >= 7_020, "what it used counts: {end}");
+
+    // Whoever writes meanwhile needs a place of its own.
+    let server = FakeServer::start(vec![
+        answer().call("Task", json!({"type": "general", "prompt": "write", "background": true})).into(),
+        answer().text("I wait.").into(),
+        answer().text("Then not.").into(),
+    ]);
+    let output = place.exec(&server.base_url(), &["write it"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let last = said(&server.requests().last().unwrap().body);
+    assert!(last.contains("not in a git repository"), "{last}");
+}
+
+#[test]
 fn an_unknown_type_names_the_others() {
     let server = FakeServer::start(vec![
         answer().call("Task", task("wizard", "do magic")).into(),

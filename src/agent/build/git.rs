@@ -58,7 +58,7 @@ async fn snapshot(root: &Path) -> Result<String, Stop> {
 }
 
 /// What a branch began with: the files that were not committed then, or the commit that it shares with the project.
-async fn base_of(root: &Path, branch: &str) -> Result<String, Stop> {
+pub async fn base_of(root: &Path, branch: &str) -> Result<String, Stop> {
     if let Some(base) = snapshot_in(root, branch).await? {
         return Ok(base);
     }

@@ -1,5 +1,6 @@
 //! A build's progress output: lines for people, or one JSON object per line.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
@@ -62,22 +63,29 @@ pub struct Show {
     json: bool,
     /// The last progress line, to skip repeats.
     last: Arc<Mutex<String>>,
+    /// Gets every line, too.
+    log: Option<Arc<File>>,
 }
 
 impl Show {
     pub fn new(json: bool) -> Self {
-        Self { json, last: Arc::default() }
+        Self { json, last: Arc::default(), log: None }
+    }
+
+    pub fn with_log(self, log: Option<File>) -> Self {
+        Self { log: log.map(Arc::new), ..self }
     }
 
     /// Ignores a closed output: the files are what counts.
     pub fn say(&self, event: &BuildEvent<'_>) {
+        let line = self.line(event).map(|line| format!("{}\n", sanitize::clean(&line)));
+        if let (Some(line), Some(mut log)) = (&line, self.log.as_deref()) {
+            let _ = log.write_all(line.as_bytes());
+        }
         if self.json {
             let line = format!("{}\n", json!(event));
             let _ = std::io::stdout().lock().write_all(line.as_bytes());
-            return;
-        }
-        if let Some(line) = self.line(event) {
-            let line = format!("{}\n", sanitize::clean(&line));
+        } else if let Some(line) = line {
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         }
     }

@@ -15,6 +15,11 @@ use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 use context::tokens::request_size::Countable as _;
 
+/// Tokens. Less than this is no reply.
+const LEAST_REPLY: u32 = 256;
+/// Where a model's limit isn't known.
+const LONG_REPLY: u32 = 32_000;
+
 struct Metered {
     inner: Arc<dyn Provider>,
     most_usd: f64,
@@ -54,8 +59,9 @@ impl Drop for Bill {
 }
 
 impl Metered {
-    /// An error if the limit is reached or the price is unknown.
-    fn bill(&self, request: &Request) -> Result<Bill, ProviderError> {
+    /// What the request will cost, and the most tokens of a reply that what is left pays for. An error if the limit is
+    /// reached or the price is unknown.
+    fn bill(&self, request: &Request) -> Result<(Bill, u32), ProviderError> {
         let model = &*request.params.model;
         let Some(facts) = models::facts(model).filter(|_| is_priced(model)) else {
             return Err(ProviderError::CostLimit(unknown_price(model)));
@@ -69,7 +75,11 @@ impl Metered {
         let system = request.system.iter().map(|block| block.text.estimated());
         let messages = request.messages.iter().map(|message| message.estimated());
         let tokens = system.chain([request.tools.estimated()]).chain(messages).map(u64::from).sum();
-        Ok(Bill { facts, estimated_tokens: tokens, spent_usd: Arc::clone(&self.spent_usd) })
+        let million = Usage { output: 1_000_000, ..Usage::default() };
+        let price = facts.cost_at(&million, clock::now_ms()).unwrap_or(0.0);
+        let affordable = ((self.most_usd - spent) / price * 1e6) as u32;
+        let bill = Bill { facts, estimated_tokens: tokens, spent_usd: Arc::clone(&self.spent_usd) };
+        Ok((bill, affordable.max(LEAST_REPLY)))
     }
 }
 
@@ -83,12 +93,20 @@ pub fn unknown_price(model: &str) -> String {
 
 impl Provider for Metered {
     fn stream(&self, request: &Request) -> ReplyStream {
-        let mut bill = match self.bill(request) {
+        let (mut bill, affordable) = match self.bill(request) {
             Ok(bill) => bill,
             Err(error) => return stream::iter([Err(error)]).boxed(),
         };
         let mut answered = false;
-        let reply = self.inner.stream(request).map(move |event| {
+        let most = request.params.max_output_tokens.or(bill.facts.output).unwrap_or(LONG_REPLY);
+        let started = if affordable < most {
+            let mut limited = request.clone();
+            limited.params.max_output_tokens = Some(affordable);
+            self.inner.stream(&limited)
+        } else {
+            self.inner.stream(request)
+        };
+        let reply = started.map(move |event| {
             match &event {
                 Ok(StreamEvent::Done { usage, .. }) => bill.pay(usage.as_ref()),
                 // A try that broke off costs too, one that was refused doesn't.

@@ -1,7 +1,7 @@
 //! Runs one sub-agent: an agent like its parent's with fewer tools, in its own stored session. The parent's
 //! window sees only its report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -9,13 +9,14 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::progress::AgentProgress;
-use super::template::AgentTemplate;
+use super::template::{AgentTemplate, AgentTree};
 use crate::control::{Questions, TurnControl};
 use crate::session::conversation::Conversation;
 use crate::session::reopen;
 use crate::turn::run::Turn;
 use base::model::request::Params;
 use base::process::task;
+use base::protocol::event::EndReason;
 use context::session::list;
 use context::session::log;
 use context::session::record::ParentCall;
@@ -54,13 +55,68 @@ impl SubAgentRunner {
             |name: &str| agent_types::find(name).or_else(|| own.iter().find(|kind| kind.name == name));
         let kind = named(&task.kind).or_else(|| named(plain));
         let kind = kind.ok_or_else(|| unknown_type(&task.kind, own))?;
-        let conversation = self.conversation(&task, cx).await?;
-        let id = conversation.id.clone();
+        let earlier = self.earlier(task.resume.clone()).await?;
+        let (tree, id) = self.tree(&task, kind, earlier.as_deref(), cx).await?;
+        let Some(tree) = tree else {
+            return self.run_in(&self.template, kind, task, (id, earlier), cx).await;
+        };
+        let (template, own) = self.template.in_folder(tree.folder());
+        let own = ToolCx {
+            cancel: cx.cancel.clone(),
+            progress: Arc::clone(&cx.progress),
+            call_id: Arc::clone(&cx.call_id),
+            deadline: cx.deadline,
+            ..own
+        };
+        let title = task.prompt.clone();
+        let mut report = Box::pin(self.run_in(&template, kind, task, (id, earlier), &own)).await;
+        own.language_servers.stop().await;
+        let is_done = report.as_ref().is_ok_and(|report| report.end == EndReason::Done);
+        // On its own: an interrupted call doesn't wait for it.
+        let left = task::spawn(tree.end(title, is_done)).await.unwrap_or_else(|error| error.to_string());
+        if let Ok(report) = &mut report {
+            report.left = left;
+        }
+        report
+    }
+
+    /// The worktree of one that has its own, or had; and the agent's id.
+    async fn tree(
+        &self,
+        task: &SubTask,
+        kind: &AgentType,
+        earlier: Option<&Path>,
+        cx: &ToolCx,
+    ) -> Result<(Option<Box<dyn AgentTree>>, String), String> {
+        let stem = earlier.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+        let is_new = task.own_tree || kind.own_tree || task.background && !kind.only_reads;
+        let id = stem.unwrap_or_else(log::new_id);
+        if !is_new && earlier.is_none() {
+            return Ok((None, id));
+        }
+        let opened = (self.template.trees)(cx.root.to_path_buf(), id.clone(), is_new).await;
+        let why = |why| {
+            format!(
+                "it can't have a worktree: {why}. Without isolation and background it works in your files"
+            )
+        };
+        Ok((opened.map_err(why)?, id))
+    }
+
+    async fn run_in(
+        &self,
+        template: &AgentTemplate,
+        kind: &AgentType,
+        task: SubTask,
+        (id, earlier): (String, Option<PathBuf>),
+        cx: &ToolCx,
+    ) -> Result<SubReport, String> {
+        let conversation = self.conversation(&id, earlier, cx).await?;
         let parent = {
             let parent = self.parent.lock();
             (parent.params.clone(), parent.settings.clone())
         };
-        let mut agent = self.template.agent(kind, task.light, parent, conversation, cx)?;
+        let mut agent = template.agent(kind, task.light, parent, conversation, cx)?;
         let root = Arc::clone(&cx.root);
         agent.window.open(&mut agent.conversation, &agent.sampler.params, &root).await;
         let before = agent.conversation.usage.total;
@@ -95,24 +151,37 @@ impl SubAgentRunner {
             usage: agent.conversation.usage.total.since(before),
             read,
             changed,
+            left: String::new(),
             checked: agent.conversation.facts.work.checks().next().is_some(),
         })
     }
 
-    async fn conversation(&self, task: &SubTask, cx: &ToolCx) -> Result<Conversation, String> {
+    /// The log of the agent to resume.
+    async fn earlier(&self, resume: Option<String>) -> Result<Option<PathBuf>, String> {
+        let (Some(id), state) = (resume, self.state.clone()) else { return Ok(None) };
+        let found = task::blocking(move || {
+            list::find(&state, &id).map_err(|_| format!("there is no agent {id} to resume"))
+        });
+        found.await.map_err(|error| error.to_string())?.map(Some)
+    }
+
+    async fn conversation(
+        &self,
+        id: &str,
+        earlier: Option<PathBuf>,
+        cx: &ToolCx,
+    ) -> Result<Conversation, String> {
         let (state, root) = (self.state.clone(), Arc::clone(&cx.root));
-        let Some(id) = task.resume.clone() else {
+        let Some(path) = earlier else {
             let mut new = Conversation::new(&state, &root);
+            id.clone_into(&mut new.id);
             let session = self.parent.lock().session.clone();
             new.parent = Some(ParentCall { session, call_id: cx.call_id.to_string() });
             return Ok(new);
         };
-        let opened = task::blocking(move || {
-            let path = list::find(&state, &id).map_err(|_| format!("there is no agent {id} to resume"))?;
-            reopen::restore(&state, &root, &path)
-                .map_err(|error| format!("agent {id} can't continue: {error}"))
-        });
-        Ok(opened.await.map_err(|error| error.to_string())??.conversation)
+        let opened = task::blocking(move || reopen::restore(&state, &root, &path)).await;
+        let opened = opened.map_err(|error| error.to_string())?;
+        Ok(opened.map_err(|error| format!("agent {id} can't continue: {error}"))?.conversation)
     }
 }
 

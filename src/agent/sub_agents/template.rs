@@ -1,7 +1,9 @@
 //! Builds a sub-agent from what its parent was made of.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
 
 use crate::calls::dispatcher::Dispatcher;
 use crate::calls::policy_engine::PolicyEngine;
@@ -10,6 +12,8 @@ use crate::parts::Agent;
 use crate::sampling::sampler::Sampler;
 use crate::session::conversation::Conversation;
 use crate::session::recall::LogOriginals;
+use crate::toolset::context::ToolSetup;
+use crate::toolset::tools::toolset;
 use crate::turn::additions::skills::SkillHints;
 use crate::turn::input::message::TurnInput;
 use crate::turn::limits::TurnLimits;
@@ -23,6 +27,7 @@ use base::model::provider::Provider;
 use base::model::request::Params;
 use base::protocol::claude_tools;
 use context::rules::project_rules::ProjectRules;
+use guard::policy::flag_rules::FlagRules;
 use tools::agent_types::AgentType;
 use tools::api::Tool;
 use tools::api::ToolSource;
@@ -32,6 +37,22 @@ use tools::plan::skill::SkillTool;
 use tools::run::shell::Shell;
 use tools::skill::set::SkillSet;
 
+/// A git worktree in which a sub-agent works.
+pub trait AgentTree: Send + Sync {
+    fn folder(&self) -> &Path;
+
+    /// Commits what was changed. Returns where it is, as a sentence for the model; empty if nothing was changed.
+    fn end(self: Box<Self>, task: String, is_done: bool) -> BoxFuture<'static, String>;
+}
+
+/// Makes the worktree of the agent with this id, or reuses an earlier one; `None` if it has none and none is to be made.
+pub type OpenTree = fn(
+    workspace: PathBuf,
+    id: String,
+    is_new: bool,
+) -> BoxFuture<'static, Result<Option<Box<dyn AgentTree>>, String>>;
+
+#[derive(Clone)]
 pub struct AgentTemplate {
     pub loaded: Loaded,
     pub provider: Arc<dyn Provider>,
@@ -43,9 +64,29 @@ pub struct AgentTemplate {
     pub skills: Arc<SkillSet>,
     pub hooks: Option<Arc<AgentHooks>>,
     pub sources: Vec<Arc<dyn ToolSource>>,
+    pub flags: FlagRules,
+    pub trees: OpenTree,
 }
 
 impl AgentTemplate {
+    /// The same for a worktree, which has a policy and a sandbox of its own.
+    pub fn in_folder(&self, folder: &Path) -> (Self, ToolCx) {
+        let (dispatcher, tools) = toolset(ToolSetup {
+            loaded: &self.loaded,
+            workspace: folder,
+            project_state: &self.project_state,
+            own_folders: &self.own_folders,
+            flags: self.flags.clone(),
+            interactive: self.interactive,
+            small_window: false,
+            host: None,
+        });
+        let policy = dispatcher.policy;
+        policy.set_permission(self.policy.permission());
+        policy.set_mode(self.policy.mode());
+        (Self { policy, skills: tools.skills, sources: tools.sources, ..self.clone() }, dispatcher.cx)
+    }
+
     /// An agent of this type for one task. `light` overrides whether the type uses the light model; `params`
     /// and `settings` are the parent's, `cx` is that of its call.
     pub fn agent(

@@ -77,6 +77,10 @@ impl<'a> Turn<'a> {
             _ => None,
         };
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;
+        for (model, usage) in dispatcher.cx.shell.jobs.take_spent() {
+            // A log that can't be written to is reported below.
+            let _ = conversation.add_side_usage(&model, &usage);
+        }
         let end = TurnEnd {
             reason,
             steps: self.steps,
@@ -243,7 +247,7 @@ impl<'a> Turn<'a> {
 
     /// Whether a reply without calls isn't the end, because there is something that the model should know. Each is said once.
     async fn goes_on(&mut self, said: &str) -> Result<bool, TurnError> {
-        if self.nudges.ending(said, self.agent, self.control)? {
+        if self.tell_of_agents().await? || self.nudges.ending(said, self.agent, self.control)? {
             return Ok(true);
         }
         if !std::mem::replace(&mut self.told_late, true) && self.tell_late_findings().await? {
@@ -274,6 +278,20 @@ impl<'a> Turn<'a> {
         reminders::todos(conversation, &dispatcher.cx.todos)?;
         reminders::steps(conversation, limits.max_steps, self.steps)?;
         self.nudges.deadline(self.agent, self.control)
+    }
+
+    /// What sub-agents in the background report. Without a user they are waited for: they would end with the run.
+    async fn tell_of_agents(&mut self) -> Result<bool, TurnError> {
+        let Agent { conversation, dispatcher, .. } = &mut *self.agent;
+        let jobs = &dispatcher.cx.shell.jobs;
+        let has_report = tokio::select! {
+            has_report = jobs.has_report(!dispatcher.interactive) => has_report,
+            () = self.control.cancel.cancelled() => return Err(TurnError::Interrupted),
+        };
+        if has_report {
+            conversation.remind(ReminderTopic::Agents, jobs.take_ended().join("\n"))?;
+        }
+        Ok(has_report)
     }
 
     /// Sends late findings of language servers; returns whether there are any.

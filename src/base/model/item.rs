@@ -188,12 +188,17 @@ pub enum ReminderTopic {
     Review,
     /// What the goal's check said; begins a round.
     Goal,
+    /// What sub-agents in the background report.
+    Agents,
 }
 
 impl ReminderTopic {
     /// Whether all its text is the program's own: others can write files and hook output.
     pub fn is_ours(self) -> bool {
-        !matches!(self, Self::Rules | Self::ScopedRules | Self::Hooks | Self::Findings | Self::Goal)
+        !matches!(
+            self,
+            Self::Rules | Self::ScopedRules | Self::Hooks | Self::Findings | Self::Goal | Self::Agents
+        )
     }
 }
 

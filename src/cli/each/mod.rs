@@ -4,6 +4,7 @@ pub mod args;
 pub mod attempts;
 pub mod batch;
 pub mod child;
+pub mod own_tree;
 pub mod run;
 pub mod sessions;
 pub mod task_dir;

@@ -46,7 +46,8 @@ fn first_session(events: &Path) -> Option<(String, PathBuf)> {
 
 /// The log of the task's session with this id (or the beginning of it).
 pub fn find(root: &Path, id: &str) -> Option<PathBuf> {
-    states(root).iter().find_map(|state| list::find(state, id).ok())
+    let agents = log::agents_of(&Paths::from_env().project(root));
+    states(root).into_iter().chain([agents]).find_map(|state| list::find(&state, id).ok())
 }
 
 fn session_of(folder: &Path, id: &str) -> Option<SessionReport> {

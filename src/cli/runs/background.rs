@@ -2,7 +2,6 @@
 //! log; once its record is there, it is running.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,7 +53,7 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
     let path = record::path_of(&state, &id);
     let said = path.with_extension("log");
     let hint = "check the disk space and the permissions of the state folder, or set MYCODE_HOME";
-    let output = open_log(&said).or_task(format!("can't write {}", said.display()), hint)?;
+    let output = record::new_log(&path).or_task(format!("can't write {}", said.display()), hint)?;
     let stdin = if std::io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() };
     let mut command = Command::new(std::env::current_exe()?);
     command.args(with_id(std::env::args_os().skip(1), &id)).stdin(stdin);
@@ -87,13 +86,6 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
          \x20 mycode ps  lists what is running\n"
     ))
     .map(|()| 0)
-}
-
-fn open_log(path: &Path) -> std::io::Result<File> {
-    if let Some(folder) = path.parent() {
-        file::create_private_folder(folder)?;
-    }
-    file::open_private(OpenOptions::new().append(true).create_new(true), path)
 }
 
 /// The same arguments, with the id in place of `--bg`.

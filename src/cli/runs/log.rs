@@ -1,13 +1,21 @@
-//! The output of a run in the background, so far and as it comes.
+//! The output of a run, so far and as it comes. In the background it is what the process prints.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
 use super::record::{self, Run};
 use crate::cli::report::{self, Failure};
+use base::process::task;
+use base::protocol::event::Event;
 use base::{file, sanitize};
+use frontend::exec::human::Human;
+use frontend::exec::printer::Printer as _;
+use frontend::exec::turn_answer::TurnAnswer;
 
 const PAUSE: Duration = Duration::from_millis(200);
 const PIECE: u64 = 256 * 1024;
@@ -25,9 +33,14 @@ pub struct RunLog {
 impl RunLog {
     pub fn open(run: Run) -> Result<Self, Failure> {
         let (file, _) = file::open(&run.log()).map_err(|_| {
-            let id = run.record.session.as_ref().unwrap_or(&run.record.id);
-            let message = format!("run {} has no log, as it ran in the foreground", run.record.id);
-            Failure::usage(message, format!("`mycode export {id}` shows its session"))
+            let hint = match (&run.record.session, &run.record.tree) {
+                (Some(id), _) => format!("`mycode export {id}` shows its session"),
+                (None, Some(folder)) => {
+                    format!("what its tasks say is in {}/*.events.jsonl", folder.display())
+                }
+                (None, None) => "its terminal shows its output".to_owned(),
+            };
+            Failure::usage(format!("run {} has no log", run.record.id), hint)
         })?;
         Ok(Self { file, run, begun: Vec::new() })
     }
@@ -77,6 +90,30 @@ impl RunLog {
 
 fn show(bytes: &[u8]) -> Result<(), Failure> {
     if bytes.is_empty() { Ok(()) } else { report::say(&String::from_utf8_lossy(bytes)) }
+}
+
+/// Hands on the events of a run in the foreground, and writes to its log what it would print.
+pub fn follow(mut events: UnboundedReceiver<Event>, record: &Path) -> UnboundedReceiver<Event> {
+    let opened = record::new_log(record).and_then(|file| Ok((file.try_clone()?, file)));
+    // In the background there is one already.
+    let Ok((out, progress)) = opened else { return events };
+    let (sender, receiver) = unbounded_channel();
+    let (mut printer, mut answer) = (Human::new(out, progress, false), TurnAnswer::new(None));
+    task::spawn(async move {
+        while let Some(event) = events.recv().await {
+            answer.event(&event);
+            // A full disk is no reason to stop.
+            let _ = match &event {
+                Event::TurnEnded(end) => printer.end(end, &answer.said, 0),
+                Event::Ask { question, .. } => printer.denied(question),
+                event => printer.event(event),
+            };
+            if sender.send(event).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
 }
 
 pub fn last_line(run: &Run) -> Option<String> {

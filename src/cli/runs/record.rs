@@ -140,6 +140,14 @@ fn create(path: &Path, record: &RunRecord) -> io::Result<HeldRun> {
     Ok(HeldRun(file))
 }
 
+/// The log of the run with this record.
+pub fn new_log(record: &Path) -> io::Result<File> {
+    if let Some(folder) = record.parent() {
+        file::create_private_folder(folder)?;
+    }
+    file::open_private(OpenOptions::new().append(true).create_new(true), &record.with_extension("log"))
+}
+
 fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(line)?;
     line.push(b'\n');

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::limits;
+
 use super::open::{self, OpenedProject, SessionSelector};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::Failure;
+use crate::cli::setup::ports::PORTS;
 use agent::assemble::Setup;
 use agent::sampling::metered;
 use base::config::settings::{Origin, Permission, WorkSettings};
@@ -16,7 +18,6 @@ use provider::registry;
 use provider::unconfigured::{self, Unconfigured};
 use provider::window::finder::{LearningProvider, WindowFinder};
 use provider::window::probe;
-use records::export::write;
 
 /// Whether the rules of the command line name something.
 pub fn check_rules(cli: &SharedArgs) -> Result<(), Failure> {
@@ -115,7 +116,7 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
         limits,
         editor: None,
         host: None,
-        exporter: write::by_ending,
+        ports: PORTS,
         instructions: String::new(),
         session_id: None,
     })

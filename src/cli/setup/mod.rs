@@ -5,3 +5,4 @@ pub mod ask;
 pub mod ask_vendor;
 pub mod limits;
 pub mod open;
+pub mod ports;

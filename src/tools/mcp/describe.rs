@@ -79,7 +79,7 @@ pub fn state(server: &Server) -> &'static str {
 pub fn hint(server: &Server, error: &McpError) -> String {
     match (error, &server.transport) {
         (McpError::SignIn { .. }, _) => format!("`mycode mcp login {}` signs in", server.name),
-        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Stdio { profile, .. }) => {
+        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(..), Transport::Stdio { profile, .. }) => {
             match profile {
                 Some(profile) if !profile.network => {
                     "it runs without network; if it needs it, set \"sandbox\": {\"network\": true}".to_owned()
@@ -90,10 +90,10 @@ pub fn hint(server: &Server, error: &McpError) -> String {
                 None => "start its command by hand to see why".to_owned(),
             }
         }
-        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Http { .. } | Transport::Host) => {
+        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(..), Transport::Http { .. } | Transport::Host) => {
             "check the address and the headers; only streamable HTTP is supported, not the older SSE".to_owned()
         }
-        (McpError::Hung(limit), _) => {
+        (McpError::Hung(limit, _), _) => {
             format!("where its tools take longer, set \"timeout\" above {} (milliseconds)", limit.as_millis())
         }
         (McpError::Invalid, _) => "a newer version of the server may work".to_owned(),

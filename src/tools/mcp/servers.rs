@@ -119,14 +119,12 @@ impl Servers {
                     self.forget(slot, &connection).await;
                     challenge = Some(why);
                 }
-                Err(McpError::Timeout(limit)) if !connection.is_alive().await => {
+                Err(McpError::Timeout(limit, stray)) if !connection.is_alive().await => {
                     self.forget(slot, &connection).await;
-                    return Err(McpError::Hung(limit));
+                    return Err(McpError::Hung(limit, stray));
                 }
                 Err(McpError::Lost(why)) => {
-                    let complaints = connection.complaints();
-                    let wrote = if complaints.is_empty() { "" } else { "; it wrote: " };
-                    return Err(McpError::Lost(format!("{why}{wrote}{complaints}")));
+                    return Err(McpError::Lost(format!("{why}{}", connection.complaints())));
                 }
                 answer => return answer,
             }

@@ -145,7 +145,7 @@ fn failed(server: &str, error: &McpError) -> ToolError {
             return ToolError::model(ErrorCode::Interrupted, message);
         }
         McpError::Refused(_) => (ErrorCode::InvalidParam, String::new()),
-        McpError::Timeout(_) | McpError::Hung(_) => (ErrorCode::Timeout, String::new()),
+        McpError::Timeout(..) | McpError::Hung(..) => (ErrorCode::Timeout, String::new()),
         McpError::SignIn { .. } => {
             (ErrorCode::AccessDenied, format!(". The user can sign in with `mycode mcp login {server}`"))
         }

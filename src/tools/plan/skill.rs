@@ -99,7 +99,7 @@ impl SkillCall {
                     kind: kind.clone(),
                     prompt: format!("{instructions}\n\n[{surroundings}]"),
                     light: None,
-                    resume: None,
+                    ..SubTask::default()
                 };
                 let report = agents.run(task, cx).await.map_err(ToolError::invalid)?;
                 task::envelope(kind, &report)

@@ -1,5 +1,6 @@
 //! Task: part of the work in a separate window. Returns a short answer; Recall finds the rest.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +10,16 @@ use serde_json::{Value, json};
 
 use crate::agent_types::{self, TYPES};
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, object};
-use crate::cx::ToolCx;
+use crate::cx::{SubAgents, ToolCx};
+use crate::run::jobs::AgentEnd;
+use crate::run::shell::Shell;
 use crate::sub_agent::{SubReport, SubTask};
 use base::config::prompts;
 use base::model::envelope::{Envelope, Status};
 use base::model::observation::{Delegated, Observation};
+use base::sanitize;
 use base::text::{self, human_tokens, plural};
+use guard::redact::detector::TextSource;
 
 /// Maximum answer, in bytes: about two thousand tokens.
 const ANSWER_BYTES: usize = 8_000;
@@ -30,6 +35,9 @@ pub struct Args {
     kind: Option<String>,
     model: Option<String>,
     resume: Option<String>,
+    isolation: Option<String>,
+    #[serde(default)]
+    background: bool,
 }
 
 pub struct Task;
@@ -38,7 +46,8 @@ impl TypedTool for Task {
     type Args = Args;
     const NAME: &'static str = "Task";
     const DESCRIPTION: &'static str = prompts::TOOL_TASK;
-    const ARGUMENTS: &'static str = "type, prompt, description?, model?, resume?";
+    const ARGUMENTS: &'static str =
+        "type, prompt, description?, model?, resume?, isolation?, background? boolean";
     const WORK: ToolWork<Args> = ToolWork::Async(work);
     const CLEAN_UP: Duration = CLEAN_UP;
 
@@ -52,11 +61,14 @@ impl TypedTool for Task {
     fn accepted() -> Value {
         let mut schema = object(Self::ARGUMENTS);
         schema["properties"]["model"]["enum"] = json!(["main", "light"]);
+        schema["properties"]["isolation"]["enum"] = json!(["worktree"]);
         schema
     }
 
     fn parallel(args: &Value) -> bool {
-        args["type"].as_str().and_then(agent_types::find).is_some_and(|kind| kind.only_reads)
+        args["isolation"].is_string()
+            || args["background"] == true
+            || args["type"].as_str().and_then(agent_types::find).is_some_and(|kind| kind.only_reads)
     }
 
     fn title(args: &Args) -> String {
@@ -81,12 +93,48 @@ fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
             prompt: args.prompt.clone(),
             light: args.model.as_deref().map(|model| model == "light"),
             resume: args.resume.clone(),
+            own_tree: args.isolation.is_some(),
+            background: args.background,
         };
+        if args.background {
+            return start(agents, task, &Task::title(&args), cx);
+        }
         match agents.run(task, cx).await {
             Ok(report) => Ok(envelope(args.kind(), &report)),
             Err(message) => Err(ToolError::invalid(message)),
         }
     })
+}
+
+/// What it reports is told when it ends.
+fn start(agents: &Arc<dyn SubAgents>, task: SubTask, title: &str, cx: &ToolCx) -> ToolOutcome {
+    let failed = |error: io::Error| ToolError::failed(format!("the agent can't be started: {error}"));
+    let path = cx.spill.reserve("agent").map_err(failed)?;
+    // It must not keep alive the jobs of which it is one.
+    let own =
+        ToolCx { shell: Arc::new(Shell::new(cx.shell.cwd())), progress: Arc::new(|_| {}), ..cx.clone() };
+    let agents = Arc::clone(agents);
+    let job = cx.shell.jobs.start_agent(title, path, |cancel| async move {
+        let (kind, own) = (task.kind.clone(), ToolCx { cancel, ..own });
+        match agents.run(task, &own).await {
+            Ok(report) => {
+                let envelope = envelope(&kind, &report);
+                let text = format!("{}\n{}", envelope.text, envelope.body);
+                let text = own.redactor.redact(&text, TextSource::Text);
+                AgentEnd {
+                    how: report.ended_early().unwrap_or_else(|| "done".to_owned()),
+                    report: sanitize::without_tags(&text).into_owned(),
+                    spent: Some((report.model, report.usage)),
+                }
+            }
+            Err(message) => {
+                AgentEnd { how: format!("failed: {message}"), report: String::new(), spent: None }
+            }
+        }
+    });
+    let job = job.map_err(failed)?;
+    let said = format!("started as job {job}. Its report comes when it ends; Job waits for it or stops it");
+    Ok(Envelope::success(said))
 }
 
 pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
@@ -103,6 +151,9 @@ pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
     }
     if !report.changed.is_empty() {
         said.push_str(&format!("; changed {}", report.changed.join(", ")));
+    }
+    if !report.left.is_empty() {
+        said.push_str(&format!(". {}", report.left));
     }
     let end = text::floor_boundary(&report.answer, ANSWER_BYTES);
     if end < report.answer.len() {

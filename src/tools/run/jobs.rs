@@ -18,6 +18,7 @@ use base::clock;
 use base::file;
 use base::model::envelope::Envelope;
 use base::model::observation::{Command, Observation};
+use base::model::usage::Usage;
 use base::process::run::{self, CommandOutcome, CommandSpec};
 use base::process::task;
 use base::protocol::event::JobRow;
@@ -71,6 +72,13 @@ impl JobOutput {
     }
 }
 
+/// How a sub-agent ended, in a few words, and what it reports.
+pub struct AgentEnd {
+    pub how: String,
+    pub report: String,
+    pub spent: Option<(Arc<str>, Usage)>,
+}
+
 #[derive(Debug, Default)]
 struct JobState {
     unread: VecDeque<u8>,
@@ -88,6 +96,8 @@ pub struct BackgroundJob {
     path: PathBuf,
     begun: Instant,
     cancel: CancellationToken,
+    /// A sub-agent: its output is told with its end.
+    is_agent: bool,
     state: Mutex<JobState>,
     news: Notify,
     over: CancellationToken,
@@ -145,6 +155,8 @@ pub struct Jobs {
     watcher: Arc<Mutex<Option<Watcher>>>,
     /// Cancelled when the waiting commands are to go on as jobs.
     hurry: Mutex<CancellationToken>,
+    /// By sub-agents that have ended.
+    spent: Mutex<Vec<(Arc<str>, Usage)>>,
 }
 
 impl Jobs {
@@ -173,27 +185,63 @@ impl Jobs {
 
     /// Starts a job that writes to the file `path`; returns its number.
     pub fn start(self: &Arc<Self>, command: &str, spec: CommandSpec, path: PathBuf) -> io::Result<u32> {
-        if !self.has_room() {
-            return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
-        }
         let cap_bytes = spec.spill_cap_bytes;
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let job = self.add(command, path, Instant::now(), CancellationToken::new(), Some(file));
+        let job = self.new_job(command, path, false)?;
         let running = Arc::clone(&job);
         let outcome =
             async move { run::run(spec, &running.cancel, |chunk| running.append(chunk, cap_bytes)).await };
-        Ok(self.follow(job, outcome))
+        Ok(self.follow(job, async { how_it_ended(&outcome.await) }))
     }
 
-    /// A job whose output comes through [`BackgroundJob::append`]; to be followed. `file` is `None` for a command that
-    /// goes on after its time limit, since that writes to `path` itself.
+    /// Starts a sub-agent as a job; what it reports is the job's output. Returns its number.
+    pub fn start_agent<W>(
+        self: &Arc<Self>,
+        title: &str,
+        path: PathBuf,
+        work: impl FnOnce(CancellationToken) -> W,
+    ) -> io::Result<u32>
+    where
+        W: Future<Output = AgentEnd> + Send + 'static,
+    {
+        let job = self.new_job(title, path, true)?;
+        let (running, all, work) = (Arc::clone(&job), Arc::downgrade(self), work(job.cancel.clone()));
+        Ok(self.follow(job, async move {
+            let end = work.await;
+            running.append(end.report.as_bytes(), end.report.len() as u64);
+            if let Some(all) = all.upgrade() {
+                all.spent.lock().extend(end.spent);
+            }
+            (end.how, None)
+        }))
+    }
+
+    fn new_job(&self, command: &str, path: PathBuf, is_agent: bool) -> io::Result<Arc<BackgroundJob>> {
+        if !self.has_room() {
+            return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
+        }
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        Ok(self.push(command, path, Instant::now(), CancellationToken::new(), Some(file), is_agent))
+    }
+
+    /// A command that goes on after its time limit, to be followed: it writes to `path` itself.
     pub fn add(
         &self,
         command: &str,
         path: PathBuf,
         begun: Instant,
         cancel: CancellationToken,
+    ) -> Arc<BackgroundJob> {
+        self.push(command, path, begun, cancel, None, false)
+    }
+
+    fn push(
+        &self,
+        command: &str,
+        path: PathBuf,
+        begun: Instant,
+        cancel: CancellationToken,
         file: Option<File>,
+        is_agent: bool,
     ) -> Arc<BackgroundJob> {
         let job = Arc::new(BackgroundJob {
             id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
@@ -201,6 +249,7 @@ impl Jobs {
             path,
             begun,
             cancel,
+            is_agent,
             state: Mutex::new(JobState { file, ..JobState::default() }),
             news: Notify::new(),
             over: CancellationToken::new(),
@@ -218,14 +267,14 @@ impl Jobs {
     pub fn follow(
         self: &Arc<Self>,
         job: Arc<BackgroundJob>,
-        outcome: impl Future<Output = io::Result<CommandOutcome>> + Send + 'static,
+        end: impl Future<Output = (String, Option<i64>)> + Send + 'static,
     ) -> u32 {
         let (id, all) = (job.id, Arc::downgrade(self));
         task::spawn(async move {
-            let outcome = outcome.await;
+            let (how, exit_code) = end.await;
             {
                 let mut state = job.state.lock();
-                state.ended = Some(JobEnd::of(&outcome, job.begun.elapsed()));
+                state.ended = Some(JobEnd { how, exit_code, took: job.begun.elapsed() });
                 state.file = None;
             }
             job.news.notify_one();
@@ -265,8 +314,28 @@ impl Jobs {
     pub async fn wait_for_end(&self, id: Option<u32>, limit: Duration) -> Option<u32> {
         let waiting: Vec<Arc<BackgroundJob>> = match id {
             Some(id) => self.find(id).into_iter().collect(),
-            None => self.jobs.lock().iter().filter(|job| !job.state.lock().reported).cloned().collect(),
+            None => self.unreported(|_| true),
         };
+        Self::first_to_end(waiting, limit).await
+    }
+
+    /// Whether a sub-agent has ended that was not reported yet; `waits` for one that still runs.
+    pub async fn has_report(&self, waits: bool) -> bool {
+        let limit = if waits { Duration::MAX } else { Duration::ZERO };
+        Self::first_to_end(self.unreported(|job| job.is_agent), limit).await.is_some()
+    }
+
+    /// The models and tokens of the sub-agents that ended since the last call of this function.
+    pub fn take_spent(&self) -> Vec<(Arc<str>, Usage)> {
+        std::mem::take(&mut self.spent.lock())
+    }
+
+    fn unreported(&self, wanted: impl Fn(&BackgroundJob) -> bool) -> Vec<Arc<BackgroundJob>> {
+        let jobs = self.jobs.lock();
+        jobs.iter().filter(|job| wanted(job) && !job.state.lock().reported).cloned().collect()
+    }
+
+    async fn first_to_end(waiting: Vec<Arc<BackgroundJob>>, limit: Duration) -> Option<u32> {
         if waiting.is_empty() {
             return None;
         }
@@ -310,7 +379,13 @@ impl Jobs {
             let ended = state.ended.clone().filter(|_| !state.reported)?;
             state.reported = true;
             let (command, how, took) = (one_line(&job.command, 80), ended.how, ended.took.as_secs());
-            Some(format!("Job {} (`{command}`) ended: {how} after {took} s", job.id))
+            let report: Vec<u8> = if job.is_agent { state.unread.drain(..).collect() } else { Vec::new() };
+            let report = if report.is_empty() {
+                String::new()
+            } else {
+                format!(". It reports:\n{}", readable(&report).trim())
+            };
+            Some(format!("Job {} (`{command}`) ended: {how} after {took} s{report}", job.id))
         });
         news.collect()
     }
@@ -324,13 +399,11 @@ impl Drop for Jobs {
     }
 }
 
-impl JobEnd {
-    fn of(outcome: &io::Result<CommandOutcome>, took: Duration) -> Self {
-        let (how, exit_code) = match outcome {
-            Err(error) => (format!("could not be started: {error}"), None),
-            Ok(outcome) if outcome.cancelled => ("stopped".to_owned(), None),
-            Ok(outcome) => (outcome.exit.to_string(), Some(outcome.exit.code().into())),
-        };
-        Self { how, exit_code, took }
+/// In words, with its exit code.
+pub fn how_it_ended(outcome: &io::Result<CommandOutcome>) -> (String, Option<i64>) {
+    match outcome {
+        Err(error) => (format!("could not be started: {error}"), None),
+        Ok(outcome) if outcome.cancelled => ("stopped".to_owned(), None),
+        Ok(outcome) => (outcome.exit.to_string(), Some(outcome.exit.code().into())),
     }
 }

@@ -13,8 +13,8 @@ use base::model::provider::Provider;
 use base::protocol::event::{Event, TurnEnd};
 use base::protocol::op::{Op, Work};
 use guard::sandbox::launch;
+use mycode::cli::setup::ports::PORTS;
 use provider::registry;
-use records::export::write;
 
 use super::workplace::Workplace;
 
@@ -94,7 +94,7 @@ impl TestAgent {
             limits,
             editor: None,
             host: None,
-            exporter: write::by_ending,
+            ports: PORTS,
             instructions: String::new(),
             session_id: None,
         };

@@ -8,12 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 use clap::Args;
 
-use super::exec::worktree::{self, OwnTree};
+use super::exec::worktree;
 use crate::cli::args::{STAGES, choice};
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
+use crate::cli::each::own_tree::OwnTree;
 use crate::cli::report::{self, Failure};
 use crate::cli::runs::background::{self, BackgroundArgs};
-use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
+use crate::cli::runs::record::{self, HeldRun, RunKind, RunRecord};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble::{self, RoleSession};
@@ -124,8 +125,10 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
         parallel: args.parallel,
         kept_in: Some(root),
     };
+    let log = record::new_log(&record::path_of(&project_state, &run_id)).ok();
+    let show = Show::new(args.json).with_log(log);
     let work = async {
-        let result = match drive(session, task.as_deref(), options, Show::new(args.json)).await {
+        let result = match drive(session, task.as_deref(), options, show).await {
             None => Ok(ExitCode::Interrupted as u8),
             Some((_, code)) if args.json => Ok(code),
             Some((text, code)) => report::say(&text).map(|()| code),

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::commands::work::build as build_command;
 use crate::cli::report::{self, Failure};
+use crate::cli::setup::ports::PORTS;
 use agent::assemble::{self, Setup};
 use agent::build::progress::Show;
 use agent::build::state::BuildOptions;
@@ -21,7 +22,6 @@ use frontend::exec::run::{self as exec, ExecStart, OutputForm};
 use frontend::tui::run::{self as tui};
 use frontend::tui::terminal::setup;
 use provider::scripted::Scripted;
-use records::export::write;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Story {
@@ -162,7 +162,7 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
         resume: None,
         editor: None,
         host: None,
-        exporter: write::by_ending,
+        ports: PORTS,
         instructions: String::new(),
         session_id: None,
     })

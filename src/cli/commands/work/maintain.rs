@@ -16,7 +16,6 @@ use agent::assemble;
 use agent::maintainer::{self, Baseline};
 use agent::session::reopen;
 use base::config::settings::Permission;
-use base::folder::own;
 use base::protocol::event::EndReason;
 use base::protocol::maintain::{Maintain, MaintainReport, Phase};
 use base::protocol::notice;
@@ -38,8 +37,6 @@ pub struct MaintainArgs {
     pub json: bool,
 }
 
-/// One report per session; one that goes on adds to it.
-const FOLDER: &str = ".mycode/maintenance";
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// Returns the worst exit code of the phases.
@@ -87,8 +84,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
             break;
         }
         done.push(phase);
-        let answer = outcome.answer.unwrap_or_default();
-        answers.push_str(&format!("\n## {}\n\n{}\n", phase.into_str(), answer.trim()));
+        answers.push_str(&maintainer::section(phase, &outcome.answer.unwrap_or_default()));
     }
     let mut found = MaintainReport { tokens, ..MaintainReport::default() };
     let mut file = String::new();
@@ -99,12 +95,9 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
             path.and_then(|path| reopen::restore(&opened.project_state, &opened.workspace, &path).ok());
         let cost_usd = reopened.and_then(|reopened| reopened.conversation.usage.cost_usd());
         found = MaintainReport { tokens, cost_usd, ..baseline.report(&journal, done) };
-        let name = format!("{session}.md");
-        file = format!("{FOLDER}/{name}");
-        let text = format!("# {}\n\n{}\n{answers}\n", work.task, found.text());
         let hint = "check the disk space and the permissions of the folder";
-        own::append(&opened.workspace, FOLDER, &name, &text)
-            .or_task(format!("{file} can't be written"), hint)?;
+        let kept = maintainer::keep(&opened.workspace, session, &work.task, &found.text(), &answers);
+        file = kept.or_task("the report can't be written", hint)?;
     }
     let is_whole = found.phases.len() == work.phases.len();
     if args.json {

@@ -1,5 +1,5 @@
 //! A server's output, which ends with a reason where the protocol crate would skip a message that it can't
-//! read and the call would wait in vain.
+//! read and the call would wait in vain. Other lines are skipped: many servers greet or log there.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,10 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, ReadBuf};
+
+use base::text::one_line;
 
 pub const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 /// The parser reads up to 128.
@@ -15,9 +18,31 @@ const MAX_DEPTH: u32 = 127;
 const MAX_MESSAGES: u32 = 10_000;
 const WINDOW: Duration = Duration::from_secs(60);
 
+/// Bytes of a line that are looked at as a whole.
+const KEPT_BYTES: usize = 64 * 1024;
+const SHOWN_CHARS: usize = 160;
+
+/// What was wrong with a server's output.
+#[derive(Default)]
+pub struct OutputFaults {
+    /// Why it was not read on.
+    pub fault: OnceLock<String>,
+    /// The first line that is no message of the protocol.
+    stray: OnceLock<String>,
+}
+
+impl OutputFaults {
+    /// For the end of a sentence; empty if there was no such line.
+    pub fn stray_line(&self) -> String {
+        let told = |line| format!("; on standard output it also wrote, outside the protocol: {line}");
+        self.stray.get().map_or_else(String::new, told)
+    }
+}
+
 pub struct BoundedOutput<R> {
     inner: R,
-    fault: Arc<OnceLock<&'static str>>,
+    faults: Arc<OutputFaults>,
+    begun: Vec<u8>,
     line: usize,
     depth: u32,
     in_string: bool,
@@ -27,10 +52,11 @@ pub struct BoundedOutput<R> {
 }
 
 impl<R> BoundedOutput<R> {
-    pub fn new(inner: R, fault: Arc<OnceLock<&'static str>>) -> Self {
+    pub fn new(inner: R, faults: Arc<OutputFaults>) -> Self {
         Self {
             inner,
-            fault,
+            faults,
+            begun: Vec::new(),
             line: 0,
             depth: 0,
             in_string: false,
@@ -40,11 +66,15 @@ impl<R> BoundedOutput<R> {
         }
     }
 
-    fn read(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
+    fn read(&mut self, bytes: &[u8]) -> Result<(), String> {
         for byte in bytes {
             self.line += 1;
+            if *byte != b'\n' && self.line <= KEPT_BYTES {
+                self.begun.push(*byte);
+            }
             match byte {
                 b'\n' => {
+                    self.end_of_line()?;
                     (self.line, self.depth, self.in_string, self.escaped) = (0, 0, false, false);
                     if self.window.elapsed() > WINDOW {
                         (self.window, self.messages) = (Instant::now(), 0);
@@ -59,14 +89,34 @@ impl<R> BoundedOutput<R> {
                 _ => {}
             }
             if self.line > MAX_MESSAGE_BYTES {
-                return Err("it sent a message of more than 32 MiB");
+                return Err("it sent a message of more than 32 MiB".to_owned());
             }
             if self.depth > MAX_DEPTH {
-                return Err("it sent a message that is nested more than 127 levels deep");
+                return Err("it sent a message that is nested more than 127 levels deep".to_owned());
             }
             if self.messages > MAX_MESSAGES {
-                return Err("it sent more than 10,000 messages within a minute");
+                return Err("it sent more than 10,000 messages within a minute".to_owned());
             }
+        }
+        Ok(())
+    }
+
+    fn end_of_line(&mut self) -> Result<(), String> {
+        let begun = std::mem::take(&mut self.begun);
+        let line = begun.trim_ascii();
+        let is_whole = self.line <= KEPT_BYTES;
+        let is_valid = match is_whole {
+            true => serde_json::from_slice::<IgnoredAny>(line).is_ok(),
+            false => self.depth == 0 && !self.in_string,
+        };
+        let text = String::from_utf8_lossy(line);
+        let is_message = text.starts_with('{') && text.contains("\"jsonrpc\"");
+        let shown = || one_line(&text, SHOWN_CHARS);
+        if is_message && !is_valid {
+            return Err(format!("it sent a message that is not valid JSON: {}", shown()));
+        }
+        if !is_message && is_whole && !line.is_empty() {
+            self.faults.stray.get_or_init(shown);
         }
         Ok(())
     }
@@ -79,11 +129,14 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedOutput<R> {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        if self.fault.get().is_none() {
+        if self.faults.fault.get().is_none() {
             ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
         }
-        if let Err(why) = self.read(&buf.filled()[before..]) {
-            let _ = self.fault.set(why);
+        let new = &buf.filled()[before..];
+        // At the end, what was begun is a line, too.
+        let read = if new.is_empty() { self.end_of_line() } else { self.read(new) };
+        if let Err(why) = read {
+            let _ = self.faults.fault.set(why);
             buf.set_filled(before);
         }
         Poll::Ready(Ok(()))

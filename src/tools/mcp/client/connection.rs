@@ -49,8 +49,11 @@ impl Connection {
         tokio::time::timeout(PING.min(self.call_timeout), ping).await.is_ok()
     }
 
+    /// What it wrote where no message belongs, for the end of a sentence.
     pub fn complaints(&self) -> String {
-        self.service.as_ref().map_or_else(String::new, Service::complaints)
+        let said = self.service.as_ref().map_or_else(String::new, Service::complaints);
+        let wrote = if said.is_empty() { "" } else { "; it wrote: " };
+        format!("{wrote}{said}{}", self.calls.output.stray_line())
     }
 
     pub fn about(&self) -> String {
@@ -84,7 +87,7 @@ impl Connection {
             Ok(())
         };
         let limit = self.call_timeout;
-        let asked = tokio::time::timeout(limit, asked).await.map_err(|_| McpError::Timeout(limit))?;
+        let asked = tokio::time::timeout(limit, asked).await.map_err(|_| self.calls.timeout(limit))?;
         asked.map_err(|error| self.calls.explain(error))?;
         Ok(catalog)
     }
@@ -148,9 +151,9 @@ impl Connection {
                 () = cancel.cancelled() => return Err(McpError::Cancelled),
                 () = self.calls.sign_of_life.notified() => {}
                 () = tokio::time::sleep(self.call_timeout), if !self.calls.waits_for_user() => {
-                    return Err(McpError::Timeout(self.call_timeout));
+                    return Err(self.calls.timeout(self.call_timeout));
                 }
-                () = &mut longest => return Err(McpError::Timeout(LONGEST_CALL)),
+                () = &mut longest => return Err(self.calls.timeout(LONGEST_CALL)),
             }
         }
     }

@@ -149,7 +149,7 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
         let started = started.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         let (service, stdin, stdout) = started
             .map_err(|error| McpError::Start(format!("{} could not be started: {error}", server.shown())))?;
-        let stdout = BoundedOutput::new(stdout, Arc::clone(&calls.fault));
+        let stdout = BoundedOutput::new(stdout, Arc::clone(&calls.output));
         let transport =
             AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(2 * MAX_MESSAGE_BYTES);
         Ok((transport, Some(service)))
@@ -191,14 +191,15 @@ where
                 continue;
             }
             (Ok(Err(error)), None) => start_error(&error),
-            (Err(_), None) => McpError::Timeout(server.start_timeout),
-            (Ok(Err(_)), Some(service)) => McpError::Start(match calls.fault.get() {
-                Some(why) => (*why).to_owned(),
-                None => broken_off(service).await,
+            (Err(_), None) => calls.timeout(server.start_timeout),
+            (Ok(Err(_)), Some(service)) => McpError::Start(match calls.output.fault.get() {
+                Some(why) => why.clone(),
+                None => broken_off(service).await + &calls.output.stray_line(),
             }),
             (Err(_), Some(service)) => {
                 let seconds = server.start_timeout.as_secs();
-                McpError::Start(format!("no response within {seconds} s{}", complaint(&service.complaints())))
+                let (wrote, stray) = (complaint(&service.complaints()), calls.output.stray_line());
+                McpError::Start(format!("no response within {seconds} s{wrote}{stray}"))
             }
         };
         return Err(error);

@@ -20,11 +20,12 @@ pub enum McpError {
     Invalid,
     #[error("the connection was lost: {0}")]
     Lost(String),
-    #[error("no response for {} s", .0.as_secs())]
-    Timeout(Duration),
+    /// And what else the server wrote.
+    #[error("no response for {} s{}", .0.as_secs(), .1)]
+    Timeout(Duration, String),
     /// Not even a ping was answered.
-    #[error("no response for {} s, not even to a ping, so it was stopped; the next call starts it again", .0.as_secs())]
-    Hung(Duration),
+    #[error("no response for {} s, not even to a ping, so it was stopped; the next call starts it again{}", .0.as_secs(), .1)]
+    Hung(Duration, String),
     #[error("interrupted")]
     Cancelled,
 }

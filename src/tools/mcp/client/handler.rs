@@ -3,8 +3,9 @@
 // Roots are being removed from the protocol, but current servers ask for them.
 #![allow(deprecated)]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rmcp::model::{
@@ -16,6 +17,7 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::Notify;
 
+use super::bounded::OutputFaults;
 use super::elicitation;
 use super::error::McpError;
 use crate::ports::{Asker, ProgressSink};
@@ -39,8 +41,7 @@ pub struct Calls {
     next: AtomicU64,
     pub sign_of_life: Notify,
     pub stale: AtomicBool,
-    /// Why the server's output was not read on.
-    pub fault: Arc<OnceLock<&'static str>>,
+    pub output: Arc<OutputFaults>,
     asked: AtomicU64,
 }
 
@@ -63,7 +64,11 @@ impl Calls {
 
     /// What went wrong, rather than that the connection was lost.
     pub fn explain(&self, error: impl Into<McpError>) -> McpError {
-        self.fault.get().map_or_else(|| error.into(), |why| McpError::Refused((*why).to_owned()))
+        self.output.fault.get().map_or_else(|| error.into(), |why| McpError::Lost(why.clone()))
+    }
+
+    pub fn timeout(&self, limit: Duration) -> McpError {
+        McpError::Timeout(limit, self.output.stray_line())
     }
 
     fn last(&self) -> Option<Caller> {

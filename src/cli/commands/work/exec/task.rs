@@ -9,7 +9,8 @@ use super::trajectory::TrajectoryWriter;
 use super::{piped, setup};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
-use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
+use crate::cli::runs::log as run_log;
+use crate::cli::runs::record::{self, HeldRun, RunKind, RunRecord};
 use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble::{self, Handle};
 use base::config::paths::Paths;
@@ -62,7 +63,7 @@ pub async fn run(
     }
     let (project_state, folder) = (setup.project_state.clone(), setup.workspace.clone());
     let started_in = run.started_in.unwrap_or(&folder);
-    let handle = assemble::start(setup)?;
+    let mut handle = assemble::start(setup)?;
     let kind = if args.limits.until.is_some() { RunKind::Goal } else { RunKind::Exec };
     let record = RunRecord {
         session: Some(handle.session.clone()),
@@ -70,12 +71,13 @@ pub async fn run(
         ..RunRecord::new(run.id, kind, &asked, started_in)
     };
     let state = Paths::from_env().project(started_in);
-    let work = work(args, handle, start, form, schema, &project_state);
     // The tasks of a batch are part of its run.
-    match args.each.batch_process {
-        Some(_) => work.await,
-        None => HeldRun::during(&state, &record, work).await,
+    let is_own = args.each.batch_process.is_none();
+    if is_own {
+        handle.events = run_log::follow(handle.events, &record::path_of(&state, run.id));
     }
+    let work = work(args, handle, start, form, schema, &project_state);
+    if is_own { HeldRun::during(&state, &record, work).await } else { work.await }
 }
 
 /// The task, and text that was piped in beside it.
