@@ -9,12 +9,10 @@ use super::parts::Agent;
 use super::session::journal;
 use base::config::mode::Mode;
 use base::config::prompts;
-use base::config::settings::Permission;
-use base::folder::own;
 use base::model::usage::Usage;
 use base::process::task;
 use base::protocol::event::{Event, Level};
-use base::protocol::maintain::{Maintain, MaintainReport, Phase};
+use base::protocol::maintain::{self, Maintain, MaintainReport, Phase};
 use base::protocol::notice as texts;
 use base::sanitize;
 use context::report::session;
@@ -22,9 +20,6 @@ use context::session::journal::recorder::Journal;
 use evidence::note::progress::{self, Notes};
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
-
-/// One report per session; one that goes on adds to it.
-const FOLDER: &str = ".mycode/maintenance";
 
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
@@ -51,17 +46,6 @@ impl Baseline {
 /// Reads the disk.
 pub fn open_notes(journal: &Journal) -> Vec<String> {
     progress::open(journal.root())
-}
-
-pub fn section(phase: Phase, answer: &str) -> String {
-    format!("\n## {}\n\n{}\n", phase.into_str(), answer.trim())
-}
-
-/// Keeps a report with the answers of the phases; returns its file. Writes to the disk.
-pub fn keep(root: &Path, session: &str, task: &str, report: &str, answers: &str) -> io::Result<String> {
-    let name = format!("{session}.md");
-    own::append(root, FOLDER, &name, &format!("# {task}\n\n{report}\n{answers}\n"))?;
-    Ok(format!("{FOLDER}/{name}"))
 }
 
 struct Run {
@@ -135,7 +119,7 @@ impl Maintainer {
         let run = self.run.as_mut()?;
         let phase = work.phases.remove(0);
         let answer = agent.conversation.last_said().map_or("", |said| &**said);
-        run.answers.push_str(&section(phase, answer));
+        run.answers.push_str(&phase.section(answer));
         run.done.push(phase);
         if work.phases.is_empty() {
             self.end(agent, events).await;
@@ -158,10 +142,10 @@ impl Maintainer {
         let report =
             MaintainReport { tokens: usage.total(), cost_usd: agent.conversation.usage.cost_usd(), ..report };
         let mut told = report.text();
-        if policy.permission() != Permission::ReadOnly && !answers.is_empty() {
+        if !answers.is_empty() {
             let (root, session, text) =
                 (Arc::clone(&agent.dispatcher.cx.root), agent.conversation.id.clone(), told.clone());
-            let kept = task::blocking(move || keep(&root, &session, &task, &text, &answers)).await;
+            let kept = task::blocking(move || maintain::keep(&root, &session, &task, &text, &answers)).await;
             told.push('\n');
             told.push_str(&match kept.map_err(io::Error::other).flatten() {
                 Ok(file) => format!("The report is in {file}."),

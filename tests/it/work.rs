@@ -1,10 +1,10 @@
 //! `mycode work`: the branches of a batch are looked at, tested, merged and discarded; its sessions open by id.
 
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::answer::answer;
+use crate::support::answer::{answer, silence};
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
 
@@ -144,6 +144,28 @@ fn a_task_in_a_worktree_of_the_present_state() {
     assert!(!log.contains("not committed") && !log.contains("new.txt"), "{log}");
     assert!(listed(&place).is_empty());
     assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn what_a_killed_task_left_is_seen_and_merged() {
+    let place = dirty();
+    let change = json!({"command": "echo six >> a.txt; echo x > fresh.txt"});
+    let server = FakeServer::start(vec![answer().call("Bash", change).into(), silence()]);
+    let args = ["exec", "--worktree", "--base-url", &server.base_url(), "--model", "m", "do it"];
+    let mut child = place.command(&args).stderr(Stdio::null()).spawn().unwrap();
+    server.wait_for_requests(2);
+    let branch = listed(&place)[0]["branch"].as_str().unwrap().to_owned();
+    let out = place.command(&["work", "discard", &branch]).output().unwrap();
+    assert!(stderr(&out).contains("is still running"), "{}", stderr(&out));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(listed(&place)[0]["files"], json!(["a.txt", "fresh.txt"]));
+    let diff = stdout(&place.command(&["work", "diff", &branch]).output().unwrap());
+    assert!(diff.contains("+six") && diff.contains("fresh.txt") && !diff.contains("+ONE"), "{diff}");
+    place.git(&["commit", "-qam", "mine"]);
+    let out = place.command(&["work", "merge", &branch]).output().unwrap();
+    assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+    assert!(place.text("a.txt").ends_with("five\nsix\n") && place.text("fresh.txt") == "x\n");
 }
 
 #[test]

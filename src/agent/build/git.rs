@@ -166,8 +166,9 @@ impl Worktree {
     /// Creates it from HEAD, or reuses what an earlier run left.
     pub async fn open(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
         if path.join(".git").exists() {
-            // An unfinished merge of an earlier run. There mostly is none.
+            // What an earlier run left unfinished. There mostly is nothing.
             let _ = git(path, &["merge", "--abort"]).await;
+            let _ = git(path, &["rebase", "--abort"]).await;
         } else {
             let shown = path.to_string_lossy();
             let add = ["worktree", "add", "--quiet", "--force"];

@@ -1,9 +1,13 @@
 //! Maintenance (`/maintain`, `mycode maintain`): its phases, how they are requested, and the report.
 
+use std::io;
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 
 use crate::config::mode::Mode;
+use crate::folder::own;
 use crate::text::{human_tokens, one_line, plural};
 
 const WHOLE_PROJECT: &str = "the project as a whole";
@@ -38,9 +42,24 @@ impl Phase {
         }
     }
 
+    /// Of the report.
+    pub fn section(self, answer: &str) -> String {
+        format!("\n## {}\n\n{}\n", self.into_str(), answer.trim())
+    }
+
     pub fn and_later(self) -> Vec<Self> {
         Self::ALL.into_iter().skip_while(|phase| *phase != self).collect()
     }
+}
+
+/// One report per session; one that goes on adds to it.
+const FOLDER: &str = ".mycode/maintenance";
+
+/// Keeps a report with the answers of the phases; returns its file. Writes to the disk.
+pub fn keep(root: &Path, session: &str, task: &str, report: &str, answers: &str) -> io::Result<String> {
+    let name = format!("{session}.md");
+    own::append(root, FOLDER, &name, &format!("# {task}\n\n{report}\n{answers}\n"))?;
+    Ok(format!("{FOLDER}/{name}"))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

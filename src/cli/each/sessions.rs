@@ -11,7 +11,8 @@ use super::child::TaskOutput;
 use super::task_dir::{FOLDER, TaskDir};
 use base::config::paths::Paths;
 use context::report::session::{self, SessionReport};
-use context::session::{list, log};
+use context::session::list;
+use context::session::log::{self, LogError, SessionLog};
 
 /// Of a file of events: the first lines name the folder.
 const HEAD_BYTES: u64 = 64 * 1024;
@@ -48,6 +49,11 @@ fn first_session(events: &Path) -> Option<(String, PathBuf)> {
 pub fn find(root: &Path, id: &str) -> Option<PathBuf> {
     let agents = log::agents_of(&Paths::from_env().project(root));
     states(root).into_iter().chain([agents]).find_map(|state| list::find(&state, id).ok())
+}
+
+/// Whether a process has it open.
+pub fn is_running(log: &Path) -> bool {
+    matches!(SessionLog::open(log), Err(LogError::Busy { .. }))
 }
 
 fn session_of(folder: &Path, id: &str) -> Option<SessionReport> {

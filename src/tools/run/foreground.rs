@@ -126,7 +126,7 @@ impl Foreground {
     fn become_job(mut self, command: &str, cx: &ToolCx, file: &Path) -> u32 {
         let cancel = self.cancel.clone();
         drop(self.guard.take().map(DropGuard::disarm));
-        let job = cx.shell.jobs.add(command, file.to_owned(), self.begun, cancel);
+        let job = cx.shell.jobs.add(command, file.to_owned(), self.begun, cancel, None, false);
         let _ = self.job.set(Arc::clone(&job));
         let task = self.task;
         cx.shell.jobs.follow(job, async { how_it_ended(&task.await.map_err(io::Error::other).flatten()) })

@@ -220,21 +220,12 @@ impl Jobs {
             return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
         }
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(self.push(command, path, Instant::now(), CancellationToken::new(), Some(file), is_agent))
+        Ok(self.add(command, path, Instant::now(), CancellationToken::new(), Some(file), is_agent))
     }
 
-    /// A command that goes on after its time limit, to be followed: it writes to `path` itself.
+    /// A job whose output comes through [`BackgroundJob::append`]; to be followed. `file` is `None` for a command that
+    /// goes on after its time limit, since that writes to `path` itself.
     pub fn add(
-        &self,
-        command: &str,
-        path: PathBuf,
-        begun: Instant,
-        cancel: CancellationToken,
-    ) -> Arc<BackgroundJob> {
-        self.push(command, path, begun, cancel, None, false)
-    }
-
-    fn push(
         &self,
         command: &str,
         path: PathBuf,

@@ -68,14 +68,14 @@ pub async fn run(cli: &SharedArgs, args: &WorkArgs) -> Result<u8, Failure> {
     match args.command.as_ref().unwrap_or(&WorkCommand::List { json: false }) {
         WorkCommand::List { json } => list(&root, *json).await.map(|()| 0),
         WorkCommand::Diff { name } => {
-            let branch = find(&root, name).await?;
+            let branch = settled(&root, name).await?;
             let diff = git::diff_by(&root, &branch).await.or_task("git can't show it", HINT)?;
             report::say(&diff).map(|()| 0)
         }
-        WorkCommand::Test { name } => test(cli, &root, &find(&root, name).await?).await,
-        WorkCommand::Merge { name } => merge(cli, &root, &find(&root, name).await?).await,
+        WorkCommand::Test { name } => test(cli, &root, &settled(&root, name).await?).await,
+        WorkCommand::Merge { name } => merge(cli, &root, &settled(&root, name).await?).await,
         WorkCommand::Discard { name } => {
-            let branch = find(&root, name).await?;
+            let branch = settled(&root, name).await?;
             git::discard(&root, &folder_of(&root, &branch), &branch).await.or_task("it stays", HINT)?;
             report::say(&format!("Removed {branch}.\n")).map(|()| 0)
         }
@@ -103,18 +103,49 @@ async fn find(root: &Path, name: &str) -> Result<String, Failure> {
     }
 }
 
+/// The branch of that name. What a task that was cut off left in its folder is committed, so that it is seen and not lost.
+async fn settled(root: &Path, name: &str) -> Result<String, Failure> {
+    let name = find(root, name).await?;
+    if folder_of(root, &name).join(".git").exists() {
+        let (_, log) = session_of(root, &name);
+        if log.is_some_and(|log| sessions::is_running(&log)) {
+            let hint = "wait for it, or end it: `mycode ps` lists what is running";
+            return Err(Failure::usage(format!("the task of {name} is still running"), hint));
+        }
+        let tree = open_tree(root, &name).await?;
+        git::commit(&tree.path, "mycode: unfinished work")
+            .await
+            .or_task("git can't commit what is there", HINT)?;
+    }
+    Ok(name)
+}
+
+/// What the task's events tell, and the log of its session.
+fn session_of(root: &Path, name: &str) -> (TaskOutput, Option<PathBuf>) {
+    let events = format!("{}.events.jsonl", folder_of(root, name).display());
+    let output = TaskOutput::read(Path::new(&events), 0);
+    let log = output.session.as_ref().and_then(|id| sessions::find(root, id));
+    (output, log)
+}
+
 fn folder_of(root: &Path, branch: &str) -> PathBuf {
     let name = branch.strip_prefix(PREFIX).unwrap_or(branch);
     root.join(FOLDER).join(name.strip_prefix("each/").unwrap_or(name))
 }
 
 async fn branch(root: &Path, name: String) -> TaskBranch {
-    let events = format!("{}.events.jsonl", folder_of(root, &name).display());
-    let output = TaskOutput::read(Path::new(&events), 0);
-    let log = output.session.as_ref().and_then(|id| sessions::find(root, id));
+    let (output, log) = session_of(root, &name);
+    let mut files = git::changed_by(root, &name).await.unwrap_or_default();
+    let folder = folder_of(root, &name);
+    if folder.join(".git").exists() {
+        let more = git::uncommitted(&folder).await.unwrap_or_default();
+        files.extend(more.iter().map(|path| path.to_string_lossy().into_owned()));
+        files.sort();
+        files.dedup();
+    }
     let session = log.and_then(|log| session::read(&log, 0).ok().flatten()).unwrap_or_default();
     TaskBranch {
-        files: git::changed_by(root, &name).await.unwrap_or_default(),
+        files,
         task: session.title,
         state: output.state(),
         session: output.session,

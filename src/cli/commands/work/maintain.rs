@@ -17,7 +17,7 @@ use agent::maintainer::{self, Baseline};
 use agent::session::reopen;
 use base::config::settings::Permission;
 use base::protocol::event::EndReason;
-use base::protocol::maintain::{Maintain, MaintainReport, Phase};
+use base::protocol::maintain::{self, Maintain, MaintainReport, Phase};
 use base::protocol::notice;
 use context::session::effective;
 use context::session::journal::recorder::Journal;
@@ -84,7 +84,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
             break;
         }
         done.push(phase);
-        answers.push_str(&maintainer::section(phase, &outcome.answer.unwrap_or_default()));
+        answers.push_str(&phase.section(&outcome.answer.unwrap_or_default()));
     }
     let mut found = MaintainReport { tokens, ..MaintainReport::default() };
     let mut file = String::new();
@@ -96,7 +96,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
         let cost_usd = reopened.and_then(|reopened| reopened.conversation.usage.cost_usd());
         found = MaintainReport { tokens, cost_usd, ..baseline.report(&journal, done) };
         let hint = "check the disk space and the permissions of the folder";
-        let kept = maintainer::keep(&opened.workspace, session, &work.task, &found.text(), &answers);
+        let kept = maintain::keep(&opened.workspace, session, &work.task, &found.text(), &answers);
         file = kept.or_task("the report can't be written", hint)?;
     }
     let is_whole = found.phases.len() == work.phases.len();
