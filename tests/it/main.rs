@@ -27,6 +27,7 @@ mod local_faults;
 mod main_job;
 mod maintain;
 mod mcp;
+mod mcp_by_address;
 mod misbehavior;
 mod modes;
 mod own_commands;

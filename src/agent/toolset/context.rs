@@ -60,7 +60,7 @@ pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
         host: cx.host.clone(),
         root: workspace.to_owned(),
         sandbox: Arc::clone(&cx.sandbox),
-        state: own_folders.last().map(|state| state.join("mcp")),
+        state: own_folders.last().map_or(project_state, PathBuf::as_path).join("mcp"),
         show: None,
     };
     let servers = Arc::new(Servers::new(servers, place));

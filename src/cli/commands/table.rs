@@ -63,6 +63,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
             None => done(manage::list(shared, false)),
             Some(McpCommand::List { json }) => done(manage::list(shared, *json)),
             Some(McpCommand::Add(args)) => done(manage::add(shared, args)),
+            Some(McpCommand::AddJson { name, json }) => done(manage::add_json(shared, name, json)),
             Some(McpCommand::Rm { name }) => done(manage::remove(shared, name)),
             Some(McpCommand::Logout { name }) => done(manage::logout(shared, name)),
             Some(McpCommand::Import { from, preview }) => {

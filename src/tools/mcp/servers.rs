@@ -70,17 +70,14 @@ struct State {
 pub struct Servers {
     slots: Vec<Slot>,
     pub place: Place,
-    learned: Option<Learned>,
+    learned: Learned,
 }
 
 impl Servers {
     /// Only enabled ones. Reads what was learned about them. Blocks.
     pub fn new(servers: Vec<Server>, place: Place) -> Self {
-        let learned = place.state.as_deref().map(Learned::new);
-        let mut known = match &learned {
-            Some(learned) if !servers.is_empty() => learned.read(),
-            _ => BTreeMap::new(),
-        };
+        let learned = Learned::new(&place.state);
+        let mut known = if servers.is_empty() { BTreeMap::new() } else { learned.read() };
         let slot = |server: Server| {
             let known = known.remove(&server.hash).unwrap_or_default();
             Slot { server, state: sync::Mutex::default(), known: Mutex::new(known) }
@@ -161,8 +158,8 @@ impl Servers {
     async fn learn(&self, slot: &Slot, catalog: &Catalog) {
         let offers = catalog.learned();
         slot.known.lock().clone_from(&offers);
-        if let Some(learned) = self.learned.clone().filter(|_| !slot.server.hash.is_empty()) {
-            let hash = slot.server.hash.clone();
+        if !slot.server.hash.is_empty() {
+            let (learned, hash) = (self.learned.clone(), slot.server.hash.clone());
             // Only the next session's listing depends on it.
             let _ = task::blocking(move || learned.write(&hash, &offers)).await;
         }

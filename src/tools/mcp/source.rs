@@ -238,7 +238,7 @@ mod tests {
             host: None,
             root: dir.path().to_owned(),
             sandbox: Arc::new(Sandbox::new(dir.path().to_owned(), Vec::new(), Vec::new())),
-            state: Some(dir.path().to_owned()),
+            state: dir.path().to_owned(),
             show: None,
         };
         let source = McpSource(Arc::new(Servers::new(servers, place)));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::open::{self, no_server};
+use super::open::{self, OpenedServers, no_server};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use base::config::files::load;
@@ -32,6 +32,13 @@ pub enum McpCommand {
     },
     /// Add a server to your own list, or change it: a command or an address
     Add(AddArgs),
+    /// Add a server as JSON, as in .mcp.json
+    AddJson {
+        /// The name by which it is called
+        name: String,
+        /// Such as {"command": "npx", "args": ["-y", "PACKAGE"]}
+        json: String,
+    },
     /// Remove a server from your own list
     #[command(alias = "remove")]
     Rm {
@@ -74,6 +81,10 @@ pub struct AddArgs {
     #[command(flatten)]
     pub http: HttpArgs,
 
+    /// Its address, which may stand behind its name as well
+    #[arg(long)]
+    pub url: Option<String>,
+
     /// Folder that it may change besides the workspace; can be repeated
     #[arg(long = "writable", value_name = "DIR")]
     pub folders: Vec<PathBuf>,
@@ -87,7 +98,7 @@ pub struct AddArgs {
     pub no_sandbox: bool,
 
     /// The command and its arguments, or https://…
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(required_unless_present = "url", trailing_var_arg = true, allow_hyphen_values = true)]
     pub target: Vec<String>,
 }
 
@@ -151,7 +162,12 @@ pub fn list(cli: &SharedArgs, as_json: bool) -> Result<(), Failure> {
 pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut value = json!({});
-    match &args.target[..] {
+    let target: Vec<String> = args.url.iter().chain(&args.target).cloned().collect();
+    match &target[..] {
+        [option, ..] if option.starts_with('-') => {
+            let hint = "write its name, then -- and the command";
+            return Err(Failure::usage(format!("{option} isn't a command"), hint));
+        }
         [url, rest @ ..] if url.starts_with("http://") || url.starts_with("https://") => {
             if !rest.is_empty() {
                 return Err(Failure::usage(
@@ -189,18 +205,26 @@ pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
         }
         [] => {}
     }
+    keep(&opened, &args.name, &value)
+}
+
+pub fn add_json(cli: &SharedArgs, name: &str, json: &str) -> Result<(), Failure> {
+    let value: Value =
+        serde_json::from_str(json).or_usage("it isn't valid JSON", "put it in single quotes")?;
+    keep(&open::open(cli)?, name, &value)
+}
+
+fn keep(opened: &OpenedServers, name: &str, value: &Value) -> Result<(), Failure> {
     let wrong = |what: String| {
         Failure::usage(format!("the server cannot be used: {what}"), "see `mycode mcp add --help`")
     };
-    let entry = Entry::read(&value).map_err(wrong)?;
-    entry.clone().server(&args.name, Path::new("")).map_err(wrong)?;
+    let entry = Entry::read(value).map_err(wrong)?;
+    entry.clone().server(name, Path::new("")).map_err(wrong)?;
     let file = UserFile::new(&opened.opened.paths.config);
-    file.add(&[(args.name.clone(), entry)]).map_err(|error| not_changed(&error))?;
+    file.add(&[(name.to_owned(), entry)]).map_err(|error| not_changed(&error))?;
     report::say(&format!(
-        "Added {} to {}. `mycode mcp test {}` starts it once.\n",
-        args.name,
-        file.path.display(),
-        args.name
+        "Added {name} to {}. `mycode mcp test {name}` starts it once.\n",
+        file.path.display()
     ))
 }
 
@@ -231,9 +255,9 @@ pub fn remove(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
 pub fn logout(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let file = opened.place.credentials_of(opened.find(name)?);
-    let Some(file) = file.filter(|file| file.exists()) else {
+    if !file.exists() {
         return report::say(&format!("Not signed in to {name}.\n"));
-    };
+    }
     std::fs::remove_file(&file.0)?;
     report::say(&format!("Signed out of {name}.\n"))
 }

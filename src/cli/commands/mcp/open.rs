@@ -28,7 +28,7 @@ pub fn open(cli: &SharedArgs) -> Result<OpenedServers, Failure> {
         host: None,
         root: opened.workspace.clone(),
         sandbox: Arc::new(sandbox),
-        state: Some(opened.paths.state.join("mcp")),
+        state: opened.paths.state.join("mcp"),
         show: Some(Arc::new(show_page)),
     };
     Ok(OpenedServers { opened, servers, problems, place })

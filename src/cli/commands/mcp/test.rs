@@ -14,6 +14,7 @@ use crate::cli::report::{self, Failure, OrFail};
 use base::config::files::load;
 use base::protocol::approval::AskedQuestion;
 use base::sanitize::clean;
+use tools::mcp::client::connector::Place;
 use tools::mcp::client::error::McpError;
 use tools::mcp::client::handler::Caller;
 use tools::mcp::config::server::{OAuth, Server, Transport};
@@ -32,13 +33,21 @@ pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
             Value::Null => OAuth::default(),
             given => serde_json::from_value(given).or_usage("--oauth", "see `mycode mcp test --help`")?,
         };
-        opened.servers = vec![Server::at(name, headers, oauth)];
-        // Keep nothing of a server that is only tried.
-        opened.place.state = None;
+        let server = Server::at(name, headers, oauth);
+        opened.place.state = opened.place.state.join("tried");
+        let tried = one(&opened.place, server.clone(), args).await;
+        // Nothing is kept of a server that is only tried.
+        let _ = std::fs::remove_dir_all(opened.place.folder_of(&server));
+        return tried;
     }
     let mut server = opened.find(name)?.clone();
     server.enabled = true;
-    let servers = Servers::new(vec![server.clone()], opened.place.clone());
+    one(&opened.place, server, args).await
+}
+
+async fn one(place: &Place, server: Server, args: &TestArgs) -> Result<bool, Failure> {
+    let name = &server.name;
+    let servers = Servers::new(vec![server.clone()], place.clone());
     let Some(tool) = &args.call else {
         let text = describe::offered(&servers, &server).await.map_err(|error| failure(&server, &error))?;
         report::say(&text)?;

@@ -31,6 +31,8 @@ use base::process::task;
 use base::protocol::host::HostProgram;
 use guard::sandbox::session::Sandbox;
 
+/// How long an address may take to say whether it knows the newest protocol; some older servers never do.
+const PROBE: Duration = Duration::from_secs(10);
 /// How long to wait for a failed program to exit, to collect its last output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -38,20 +40,20 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub struct Place {
     pub root: PathBuf,
     pub sandbox: Arc<Sandbox>,
-    /// The folder for servers in the user's state; `None` if nothing is kept.
-    pub state: Option<PathBuf>,
+    /// The folder for servers in the user's state.
+    pub state: PathBuf,
     pub host: Option<Arc<dyn HostProgram>>,
     /// `None` if no user can sign in.
     pub show: Option<ShowPage>,
 }
 
 impl Place {
-    pub fn folder_of(&self, server: &Server) -> Option<PathBuf> {
-        Some(self.state.as_ref()?.join(credentials::folder_name(&server.name, &server.origin)))
+    pub fn folder_of(&self, server: &Server) -> PathBuf {
+        self.state.join(credentials::folder_name(&server.name, &server.origin))
     }
 
-    pub fn credentials_of(&self, server: &Server) -> Option<CredentialFile> {
-        Some(CredentialFile(self.folder_of(server)?.join("credentials.json")))
+    pub fn credentials_of(&self, server: &Server) -> CredentialFile {
+        CredentialFile(self.folder_of(server).join("credentials.json"))
     }
 }
 
@@ -91,7 +93,7 @@ async fn signed_in(
     for text in texts.into_iter().flatten() {
         *text = expand(text, server, place)?;
     }
-    let file = place.credentials_of(server);
+    let file = Some(place.credentials_of(server));
     let sign_in = SignIn { url: url.to_owned(), oauth, file, show: place.show.clone() };
     let challenge = match challenge {
         Some(challenge) => challenge.to_owned(),
@@ -164,8 +166,9 @@ async fn over_host(server: &Server, place: &Place) -> Result<Connection, McpErro
     handshake(server, place, open).await
 }
 
-/// Opens the transport, with the program behind it if there is one, and greets the server: up to 2025-11-25 first, which
-/// most servers know, then 2026-07-28 for servers that only know that one.
+/// Opens the transport, with the program behind it if there is one, and greets the server. An address is asked first
+/// whether it knows 2026-07-28 ("Versioning and Compatibility" of that revision, read on 27 November 2026). A program is
+/// greeted as up to 2025-11-25: most only know that, and many of those leave a question before the greeting unanswered.
 async fn handshake<T, E, A, F>(
     server: &Server,
     place: &Place,
@@ -176,35 +179,58 @@ where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let newer = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
-    let mut first = None;
-    for mode in [ClientLifecycleMode::Initialize, newer] {
-        let calls = Arc::<Calls>::default();
-        let (transport, service) = open(Arc::clone(&calls)).await?;
-        let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
-        let error = match (timeout(server.start_timeout, serve).await, service) {
-            (Ok(Ok(running)), service) => {
-                return Ok(Connection { running, calls, service, call_timeout: server.call_timeout });
-            }
-            (Ok(Err(error)), _) if another_lifecycle_may_work(&error) => {
-                first = first.or(Some(start_error(&error)));
-                continue;
-            }
-            (Ok(Err(error)), None) => start_error(&error),
-            (Err(_), None) => calls.timeout(server.start_timeout),
-            (Ok(Err(_)), Some(service)) => McpError::Start(match calls.output.fault.get() {
-                Some(why) => why.clone(),
-                None => broken_off(service).await + &calls.output.stray_line(),
-            }),
-            (Err(_), Some(service)) => {
-                let seconds = server.start_timeout.as_secs();
-                let (wrote, stray) = (complaint(&service.complaints()), calls.output.stray_line());
-                McpError::Start(format!("no response within {seconds} s{wrote}{stray}"))
-            }
-        };
-        return Err(error);
+    let (initialize, newest) = (ClientLifecycleMode::Initialize, vec![ProtocolVersion::V_2026_07_28]);
+    let discover = ClientLifecycleMode::Discover { preferred_versions: newest };
+    let by_address = matches!(server.transport, Transport::Http { .. });
+    let (first, second) = if by_address { (discover, initialize) } else { (initialize, discover) };
+    let limit = if by_address { PROBE.min(server.start_timeout) } else { server.start_timeout };
+    match attempt(server, place, &open, first, limit).await {
+        // What an older server makes of an unknown question can be anything.
+        Err((error, _)) if by_address && !matches!(error, McpError::SignIn { .. }) => {
+            attempt(server, place, &open, second, server.start_timeout).await.map_err(|(error, _)| error)
+        }
+        Err((error, true)) => attempt(server, place, &open, second, limit)
+            .await
+            .map_err(|(other, again)| if again { error } else { other }),
+        greeted => greeted.map_err(|(error, _)| error),
     }
-    Err(first.unwrap_or_else(|| McpError::Start(String::new())))
+}
+
+/// With an error, whether the other way to greet it may work.
+async fn attempt<T, E, A, F>(
+    server: &Server,
+    place: &Place,
+    open: &impl Fn(Arc<Calls>) -> F,
+    mode: ClientLifecycleMode,
+    limit: Duration,
+) -> Result<Connection, (McpError, bool)>
+where
+    F: Future<Output = Result<(T, Option<Service>), McpError>>,
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let calls = Arc::<Calls>::default();
+    let (transport, service) = open(Arc::clone(&calls)).await.map_err(|error| (error, false))?;
+    let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
+    let error = match (timeout(limit, serve).await, service) {
+        (Ok(Ok(running)), service) => {
+            calls.watch(running.peer().clone());
+            return Ok(Connection { running, calls, service, call_timeout: server.call_timeout });
+        }
+        (Ok(Err(error)), _) if another_lifecycle_may_work(&error) => return Err((start_error(&error), true)),
+        (Ok(Err(error)), None) => start_error(&error),
+        (Err(_), None) => calls.timeout(limit),
+        (Ok(Err(_)), Some(service)) => McpError::Start(match calls.output.fault.get() {
+            Some(why) => why.clone(),
+            None => broken_off(service).await + &calls.output.stray_line(),
+        }),
+        (Err(_), Some(service)) => {
+            let seconds = limit.as_secs();
+            let (wrote, stray) = (complaint(&service.complaints()), calls.output.stray_line());
+            McpError::Start(format!("no response within {seconds} s{wrote}{stray}"))
+        }
+    };
+    Err((error, false))
 }
 
 fn another_lifecycle_may_work(error: &ClientInitializeError) -> bool {
@@ -248,15 +274,13 @@ fn program(server: &Server, place: &Place) -> Result<Program, McpError> {
     let expand = |text: &String| expand(text, server, place);
     let cwd = cwd.as_ref().map(expand).transpose()?;
     let env = env.iter().map(|(name, value)| Ok((name.clone(), expand(value)?)));
-    // A program that is only being tried out leaves nothing in the state folder.
-    let own_folder = place.folder_of(server).unwrap_or_else(std::env::temp_dir);
     Ok(Program {
         command: expand(command)?,
         args: args.iter().map(expand).collect::<Result<_, _>>()?,
         env: env.collect::<Result<_, McpError>>()?,
         cwd: cwd.map_or_else(|| place.root.clone(), |cwd| place.root.join(cwd)),
         profile: profile.clone(),
-        own_folder,
+        own_folder: place.folder_of(server),
     })
 }
 

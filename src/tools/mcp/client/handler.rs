@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
-    ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities,
+    ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities, SubscriptionFilter,
 };
-use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::Notify;
 
@@ -21,6 +21,7 @@ use super::bounded::OutputFaults;
 use super::elicitation;
 use super::error::McpError;
 use crate::ports::{Asker, ProgressSink};
+use base::process::task;
 
 #[derive(Clone)]
 pub struct Caller {
@@ -51,6 +52,28 @@ pub struct RunningCall<'a> {
 }
 
 impl Calls {
+    /// From 2026-07-28 on, a server tells changes of its catalog only to who asks for them.
+    pub fn watch(self: &Arc<Self>, peer: Peer<RoleClient>) {
+        let Some(info) = peer.peer_info().filter(|info| !info.protocol_version.has_initialize()) else {
+            return;
+        };
+        let mut wanted = SubscriptionFilter::new();
+        let offered = &info.capabilities;
+        wanted.tools_list_changed = offered.tools.as_ref().and_then(|tools| tools.list_changed);
+        wanted.prompts_list_changed = offered.prompts.as_ref().and_then(|prompts| prompts.list_changed);
+        wanted.resources_list_changed = offered.resources.as_ref().and_then(|all| all.list_changed);
+        if wanted == SubscriptionFilter::new() {
+            return;
+        }
+        let calls = Arc::clone(self);
+        task::spawn(async move {
+            let Ok(mut changes) = peer.listen(wanted).await else { return };
+            while let Ok(Some(_)) = changes.next().await {
+                calls.stale.store(true, Ordering::Relaxed);
+            }
+        });
+    }
+
     pub fn begin(&self, caller: Caller) -> RunningCall<'_> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.running.lock().push((id, caller));

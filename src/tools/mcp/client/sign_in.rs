@@ -1,12 +1,12 @@
 //! OAuth 2.1 sign-in: the browser and its redirect, and grants without a user. The crate does the rest.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationRequest, AuthorizationSession,
-    ClientCredentialsConfig, CredentialStore, InMemoryCredentialStore, OAuthClientConfig, OAuthTokenResponse,
-    StoredCredentials,
+    ClientCredentialsConfig, CredentialStore as _, OAuthClientConfig, OAuthTokenResponse, StoredCredentials,
 };
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,7 +26,7 @@ const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r
 pub struct SignIn {
     pub url: String,
     pub oauth: OAuth,
-    /// Where tokens are stored; `None`: only in memory.
+    /// Where tokens are stored; `None` if there are none.
     pub file: Option<CredentialFile>,
     /// `None` if no user can sign in.
     pub show: Option<ShowPage>,
@@ -59,8 +59,9 @@ impl SignIn {
         };
         let found = found.map_err(said)?;
         manager.set_metadata(found.metadata.clone());
+        let scopes = self.scopes(&manager, challenge.unwrap_or_default()).await?;
         if self.without_user() {
-            self.with_client_credentials(&mut manager, &found.metadata).await?;
+            self.with_client_credentials(&mut manager, &found.metadata, scopes).await?;
             return Ok(manager);
         }
         let show = self.show.as_ref().ok_or("no one can sign in here")?;
@@ -74,7 +75,7 @@ impl SignIn {
         let mut request = AuthorizationRequest::new(format!("http://{host}:{}/callback", address.port()))
             .with_client_name("MyCodeAgent")
             .with_initial_scope_selection()
-            .with_scopes(self.oauth.scopes.clone());
+            .with_scopes(scopes);
         if let Some(id) = &self.oauth.client_id {
             request = request.with_preregistered_client(id);
         }
@@ -90,6 +91,22 @@ impl SignIn {
         let answer = answer.await.map_err(|_| "no one signed in within 5 minutes".to_owned())??;
         session.handle_callback_url(&answer).await.map_err(said)?;
         Ok(session.auth_manager)
+    }
+
+    /// The configured ones, or else what the server names; and when it refuses a call for more, that and all that was
+    /// granted before, which a new token would lose otherwise.
+    async fn scopes(&self, manager: &AuthorizationManager, challenge: &str) -> Result<Vec<String>, String> {
+        let mut scopes = self.oauth.scopes.clone();
+        let more = challenge.contains("insufficient_scope");
+        if let Some(file) = self.file.as_ref().filter(|_| more) {
+            scopes.extend(file.load().await.map_err(said)?.into_iter().flat_map(|kept| kept.granted_scopes));
+        }
+        if more || scopes.is_empty() {
+            scopes.extend(manager.select_initial_scopes(&[]).await);
+        }
+        let mut seen = HashSet::new();
+        scopes.retain(|scope| seen.insert(scope.clone()));
+        Ok(scopes)
     }
 
     pub fn without_user(&self) -> bool {
@@ -112,16 +129,14 @@ impl SignIn {
         &self,
         manager: &mut AuthorizationManager,
         metadata: &AuthorizationMetadata,
+        scopes: Vec<String>,
     ) -> Result<(), String> {
         let client_id = self.oauth.client_id.clone().ok_or("`oauth` has no clientId")?;
-        let mut scopes = self.oauth.scopes.clone();
-        if scopes.is_empty() {
-            scopes = manager.select_initial_scopes(&[]).await;
-        }
         if let Some(path) = &self.oauth.private_key_file {
             let place = (self.url.as_str(), scopes.join(" "));
             let token = private_key::token(path, metadata, &client_id, &place).await?;
-            return self.keep(manager, metadata, &client_id, token).await;
+            self.keep(metadata, &client_id, token, scopes).await?;
+            return manager.configure_client_id(&client_id).map_err(said);
         }
         let client_secret = self.oauth.client_secret.clone();
         let config = ClientCredentialsConfig::ClientSecret {
@@ -138,24 +153,17 @@ impl SignIn {
     /// Stores a token obtained without the crate.
     async fn keep(
         &self,
-        manager: &mut AuthorizationManager,
         metadata: &AuthorizationMetadata,
         client_id: &str,
         token: Value,
+        scopes: Vec<String>,
     ) -> Result<(), String> {
+        let Some(file) = &self.file else { return Ok(()) };
         let token: OAuthTokenResponse = serde_json::from_value(token).map_err(said)?;
         let received = clock::now_ms() / 1000;
-        let kept = StoredCredentials::new(client_id.to_owned(), Some(token), Vec::new(), Some(received))
+        let kept = StoredCredentials::new(client_id.to_owned(), Some(token), scopes, Some(received))
             .with_issuer(metadata.issuer.clone());
-        match &self.file {
-            Some(file) => file.save(kept).await.map_err(said)?,
-            None => {
-                let store = InMemoryCredentialStore::new();
-                store.save(kept).await.map_err(said)?;
-                manager.set_credential_store(store);
-            }
-        }
-        manager.configure_client_id(client_id).map_err(said)
+        file.save(kept).await.map_err(said)
     }
 }
 
