@@ -7,15 +7,32 @@ use super::hints::ContextPacket;
 use super::keywords::{self, Keyword};
 use super::task_context::TaskContext;
 use crate::categorize::FileCategory;
+use crate::index::format::Damaged;
 use crate::rank::locate::{Project, RankedFile};
 use crate::rank::query::Query;
-use base::file;
+use base::{file, path};
 use parking_lot::Mutex;
 
 /// A smaller project can be seen with a single LS.
 const FEW_FILES: usize = 12;
 
 pub type Hints = dyn Fn(&[String]) -> Vec<ContextPacket> + Send + Sync;
+
+/// Those of added folders by absolute paths.
+#[derive(Debug, Default)]
+pub struct LocatedFiles {
+    pub files: Vec<(RankedFile, FileCategory)>,
+    /// Given paths that aren't indexed.
+    pub unknown: Vec<String>,
+    /// Why the project's index could not be kept.
+    pub unkept: Option<String>,
+}
+
+impl LocatedFiles {
+    fn new(project: &Project, files: Vec<(RankedFile, FileCategory)>) -> Result<Self, Damaged> {
+        Ok(Self { files, unknown: Vec::new(), unkept: project.unkept.clone() })
+    }
+}
 
 pub struct ContextRetriever {
     root: PathBuf,
@@ -39,7 +56,8 @@ impl ContextRetriever {
             let name = file::hash(folder.as_os_str().as_encoded_bytes());
             Self::new(folder, &self.state.join("folders").join(name))
         };
-        Self { others: folders.iter().map(other).collect(), ..self }
+        let folders = folders.iter().filter(|folder| !folder.starts_with(&self.root));
+        Self { others: folders.map(other).collect(), ..self }
     }
 
     #[must_use]
@@ -51,6 +69,7 @@ impl ContextRetriever {
     pub fn warm(&self) {
         // The next query reports any error.
         let _ = self.open();
+        self.others.iter().for_each(Self::warm);
     }
 
     /// Whether `text` starts a new task rather than continuing the current one.
@@ -69,30 +88,66 @@ impl ContextRetriever {
     pub fn task_context(&self, text: &str) -> Option<TaskContext> {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let hints = |files: &[String]| self.hints.as_ref().map_or_else(Vec::new, |hints| hints(files));
-        let context = self
-            .with_project(|project| {
-                if project.index.files().nth(FEW_FILES).is_none() {
-                    return Ok(TaskContext::default());
-                }
-                TaskContext::gather(project, text, &hints, seconds)
-            })
-            .ok()?;
+        let gather = |project: &Project| {
+            if project.index.files().nth(FEW_FILES).is_none() {
+                return Ok(TaskContext::default());
+            }
+            TaskContext::gather(project, text, &hints, seconds)
+        };
+        let mut context = self.with_project(gather).ok()?;
+        for other in &self.others {
+            let more = other.with_project(gather).unwrap_or_default();
+            context.add(more, |name| other.place(name));
+        }
         (!context.is_empty()).then_some(context)
     }
 
-    /// The best files for `text`; those of added folders, as far as they can be searched, by absolute paths. Blocks.
-    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, FileCategory)>, String> {
-        let mut files = self.with_project(|project| project.locate(text, limit))?;
+    /// The best files for `text`, also of added folders, as far as they can be searched. Blocks.
+    pub fn locate(&self, text: &str, limit: usize) -> Result<LocatedFiles, String> {
+        let mut found =
+            self.with_project(|project| LocatedFiles::new(project, project.locate(text, limit)?))?;
         for other in &self.others {
-            let found = other.with_project(|project| project.locate(text, limit)).unwrap_or_default();
-            files.extend(found.into_iter().map(|(mut file, role)| {
-                file.path = other.root.join(&file.path).to_string_lossy().into_owned();
-                (file, role)
-            }));
+            let theirs = other.with_project(|project| project.locate(text, limit)).unwrap_or_default();
+            found.files.extend(theirs.into_iter().map(|(file, role)| (other.placed(file), role)));
         }
-        files.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
-        files.truncate(limit);
-        Ok(files)
+        found.files.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
+        found.files.truncate(limit);
+        Ok(found)
+    }
+
+    /// What belongs with `paths`, each in the folder that it lies in. `text` describes the task; may be empty. Blocks.
+    pub fn companions(&self, paths: &[String], text: &str, limit: usize) -> Result<LocatedFiles, String> {
+        let whole = |given: &String| path::follow(&self.root.join(given));
+        let in_other =
+            |given: &&String| self.others.iter().position(|other| whole(given).starts_with(&other.root));
+        let own: Vec<String> = paths.iter().filter(|given| in_other(given).is_none()).cloned().collect();
+        let mut found = self.with_project(|project| {
+            let (files, unknown) = project.companions(&own, text, limit)?;
+            let files = files.into_iter().map(|file| (file, FileCategory::Modify)).collect();
+            Ok::<_, Damaged>(LocatedFiles { unknown, ..LocatedFiles::new(project, files)? })
+        })?;
+        for (number, other) in self.others.iter().enumerate() {
+            let theirs = paths.iter().filter(|given| in_other(given) == Some(number));
+            let theirs: Vec<String> =
+                theirs.map(|given| whole(given).to_string_lossy().into_owned()).collect();
+            if !theirs.is_empty() {
+                let (files, unknown) =
+                    other.with_project(|project| project.companions(&theirs, text, limit))?;
+                let files = files.into_iter().map(|file| (other.placed(file), FileCategory::Modify));
+                found.files.extend(files);
+                found.unknown.extend(unknown);
+            }
+        }
+        Ok(found)
+    }
+
+    fn placed(&self, mut file: RankedFile) -> RankedFile {
+        file.path = self.place(&file.path);
+        file
+    }
+
+    fn place(&self, name: &str) -> String {
+        self.root.join(name).to_string_lossy().into_owned()
     }
 
     /// Runs a query on the updated project; a damaged index is rebuilt once. Blocks.

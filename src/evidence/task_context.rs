@@ -83,6 +83,19 @@ impl TaskContext {
         Ok(context)
     }
 
+    /// Adds the files of another folder, named by `place`.
+    pub fn add(&mut self, other: Self, place: impl Fn(&str) -> String) {
+        let lists = [
+            (&mut self.modify, other.modify, MAX_MODIFY),
+            (&mut self.reference, other.reference, MAX_REFERENCE),
+        ];
+        for (mine, theirs, most) in lists {
+            mine.extend(theirs.into_iter().map(|file| FileNote { path: place(&file.path), ..file }));
+            mine.sort_by(|a, b| b.chance.total_cmp(&a.chance));
+            mine.truncate(most);
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.modify.is_empty() && self.reference.is_empty() && self.hints.is_empty()
     }

@@ -209,8 +209,12 @@ fn rules_by_flag() {
     assert!(requests[2].contains("--deny Read(a.txt)"), "{}", requests[2]);
     let (requests, said, code) = run(vec![], &["--output", "nowhere/answer.txt"]);
     assert!(requests.is_empty() && code == Some(2) && said.contains("there is no folder"), "{said}");
-    let (requests, said, code) = run(vec![], &["--allow", "Edit(src/**)"]);
-    assert!(requests.is_empty() && code == Some(2) && said.contains("for the whole workspace"), "{said}");
+    let write = |path: &str| vec![call("Write", json!({"path": path, "content": "x"})), text("Done.")];
+    let made = ["src/deep/x.rs", "other/x.rs", "src/.git/hooks/x", "../src/x.rs"];
+    for (path, may) in made.into_iter().zip([true, false, false, false]) {
+        let (_, said, _) = run(write(path), &["--permission", "ask", "--allow", "Edit(src/**)"]);
+        assert_eq!(place.project().join(path).exists(), may, "{path}: {said}");
+    }
 }
 
 #[test]
@@ -276,13 +280,29 @@ fn added_folders_are_searched_and_mentioned() {
         call("Glob", json!({"pattern": "*.py", "path": folder})),
         call("Grep", json!({"pattern": "Expired", "path": folder})),
         call("Locate", json!({"query": "ExpiredVoucher"})),
+        call("Locate", json!({"with": [other.join("voucher_old.py")]})),
         text("Done."),
     ]);
+    std::fs::write(other.join("voucher_old.py"), "from voucher import ExpiredVoucher\n").unwrap();
     let out = place.exec(&server.base_url(), &["--add-dir", &folder, "what is in @voucher.py?"]);
     assert!(out.status.success(), "{}", stderr(&out));
     let file = other.join("voucher.py").display().to_string();
     let named: Vec<usize> = server.requests().iter().map(|sent| sent.raw.matches(&file).count()).collect();
-    assert_eq!(named, [1, 2, 3, 4], "once by the mention, then by each tool");
+    assert_eq!(named, [1, 2, 3, 4, 5], "once by the mention, then by each tool");
+    let located = |args: &[&str]| {
+        let out = place.command(&[&["locate", "--add-dir", &folder], args].concat()).output().unwrap();
+        format!("{}{}", stdout(&out), stderr(&out))
+    };
+    assert!(located(&["ExpiredVoucher"]).contains(&file));
+    assert!(located(&["--with", &other.join("voucher_old.py").display().to_string()]).contains(&file));
+    // A task's likely files, where there are enough to choose from.
+    for number in 0..14 {
+        std::fs::write(other.join(format!("part_{number}.py")), format!("def part_{number}():\n    pass\n"))
+            .unwrap();
+    }
+    let server = FakeServer::start(vec![text("Done.")]);
+    place.exec(&server.base_url(), &["--add-dir", &folder, "The class ExpiredVoucher must take a date"]);
+    assert!(server.requests()[0].raw.contains(&file), "{}", server.requests()[0].raw);
 }
 
 #[test]

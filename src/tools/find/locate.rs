@@ -13,7 +13,7 @@ use base::path::on_one_line;
 use base::text::one_line;
 use evidence::categorize::FileCategory;
 use evidence::rank::locate::RankedFile;
-use evidence::retriever::ContextRetriever;
+use evidence::retriever::{ContextRetriever, LocatedFiles};
 use evidence::terms::translate;
 use guard::policy::access::Access;
 
@@ -67,7 +67,7 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     if !args.with.is_empty() {
         return companions(args, retriever, limit, cx);
     }
-    let mut files = retriever.locate(&args.query, limit).map_err(no_index)?;
+    let mut files = retriever.locate(&args.query, limit).map_err(no_index)?.files;
     files.retain(|(file, _)| !cx.denied.hides(&cx.root.join(&file.path)));
     if files.is_empty() {
         let none = Observation::Search(Search { total: Some(0), ..Search::default() });
@@ -86,12 +86,11 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
 
 /// Files that belong with those already being changed.
 fn companions(args: &Args, retriever: &ContextRetriever, limit: usize, cx: &ToolCx) -> ToolOutcome {
-    let (mut files, unknown) = retriever
-        .with_project(|project| project.companions(&args.with, &args.query, limit))
-        .map_err(no_index)?;
-    files.retain(|file| !cx.denied.hides(&cx.root.join(&file.path)));
+    let LocatedFiles { mut files, unknown, .. } =
+        retriever.companions(&args.with, &args.query, limit).map_err(no_index)?;
+    files.retain(|(file, _)| !cx.denied.hides(&cx.root.join(&file.path)));
     let missing = format!("not in the index (hidden, ignored, or misspelled): {}", unknown.join(", "));
-    if args.with.iter().all(|given| unknown.contains(given)) {
+    if unknown.len() == args.with.len() {
         return Err(ToolError::not_found(missing));
     }
     let text = match (unknown.is_empty(), files.is_empty()) {
@@ -101,13 +100,14 @@ fn companions(args: &Args, retriever: &ContextRetriever, limit: usize, cx: &Tool
     };
     let mut body = String::new();
     for (heading, beside) in [("Sources:", false), ("Tests and docs:", true)] {
-        let mut listed = files.iter().filter(|file| file.kind.is_beside() == beside).enumerate().peekable();
+        let mut listed =
+            files.iter().filter(|(file, _)| file.kind.is_beside() == beside).enumerate().peekable();
         if listed.peek().is_some() {
             let _ = writeln!(body, "{heading}");
         }
-        listed.for_each(|(rank, file)| show(&mut body, rank, file, FileCategory::Modify, LINES_BESIDE));
+        listed.for_each(|(rank, (file, role))| show(&mut body, rank, file, *role, LINES_BESIDE));
     }
-    let paths = files.iter().map(|file| file.path.clone()).collect();
+    let paths = files.iter().map(|(file, _)| file.path.clone()).collect();
     let found = Search { with: Some(args.with.clone()), paths: Some(paths), ..Search::default() };
     Ok(Envelope::success(text).observed(Observation::Search(found)).with_body("content", body))
 }

@@ -10,9 +10,9 @@ use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::path::on_one_line;
 use base::sanitize;
-use evidence::index::format::Damaged;
+use evidence::categorize::FileCategory;
 use evidence::rank::locate::RankedFile;
-use evidence::retriever::ContextRetriever;
+use evidence::retriever::{ContextRetriever, LocatedFiles};
 use evidence::terms::translate;
 
 const HELP: &str = include_str!("../../help/locate.txt");
@@ -51,29 +51,22 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
         let hint = "mycode locate \"what should change\", or mycode locate --with FILE";
         return Err(Failure::usage("the task text is empty", hint));
     }
-    let retriever = ContextRetriever::new(&opened.workspace, &opened.project_state);
-    let limit = args.limit.max(1);
-    let (hits, unknown, unkept) = retriever
-        .with_project(|project| {
-            let (hits, unknown) = if args.with.is_empty() {
-                let hits = project.locate(&text, limit)?;
-                (hits.into_iter().map(|(hit, role)| (hit, role.into())).collect(), Vec::new())
-            } else {
-                let (hits, unknown) = project.companions(&args.with, &text, limit)?;
-                let with_role = |hit: RankedFile| {
-                    let role = hit.kind.role();
-                    (hit, role)
-                };
-                (hits.into_iter().map(with_role).collect::<Vec<_>>(), unknown)
-            };
-            Ok::<_, Damaged>((hits, unknown, project.unkept.clone()))
-        })
-        .map_err(|error| {
-            let hint = "check that the state folder can be written (`mycode doctor` shows it)";
-            Failure::task(error, hint)
-        })?;
-    if !unknown.is_empty() && args.with.iter().all(|given| unknown.contains(given)) {
-        let hint = "name files of this folder that git doesn't ignore";
+    let retriever = ContextRetriever::new(&opened.workspace, &opened.project_state)
+        .with_folders(&opened.loaded.work.folders);
+    let (limit, plain) = (args.limit.max(1), args.with.is_empty());
+    let found =
+        if plain { retriever.locate(&text, limit) } else { retriever.companions(&args.with, &text, limit) };
+    let LocatedFiles { files, unknown, unkept } = found.map_err(|error| {
+        let hint = "check that the state folder can be written (`mycode doctor` shows it)";
+        Failure::task(error, hint)
+    })?;
+    let with_role = |(hit, role): (RankedFile, FileCategory)| {
+        let role = if plain { role.into() } else { hit.kind.role() };
+        (hit, role)
+    };
+    let hits: Vec<(RankedFile, &str)> = files.into_iter().map(with_role).collect();
+    if !plain && unknown.len() == args.with.len() {
+        let hint = "name files of this folder that git doesn't ignore; --add-dir adds other folders";
         return Err(Failure::usage(format!("not in the index: {}", unknown.join(", ")), hint));
     }
     for path in &unknown {
@@ -99,7 +92,7 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     for (number, (hit, role)) in (1..).zip(&hits) {
         out.push_str(&as_text(number, hit, role, args.explain));
     }
-    if args.explain && args.with.is_empty() {
+    if args.explain && plain {
         let quality = retriever.task_context(&text).map_or(0.0, |context| context.quality());
         out.push_str(&format!("{quality:.2} is the estimated chance that one of these files is right\n"));
     }
