@@ -177,6 +177,7 @@ impl Place {
                 RowSetting::Row(Box::new(row)),
             )]))),
             projects: vec![program],
+            ..ServersSetup::default()
         });
         Self { bench, gate, never: CancellationToken::new() }
     }

@@ -24,8 +24,10 @@ fn whole_plugin(place: &Workplace) -> PathBuf {
         &folder,
         ".claude-plugin/plugin.json",
         json(json!({
-            "name": "tools", "description": "Helps", "version": "1.0.0", "commands": ["./more/about.md"],
+            "name": "tools", "description": "Helps", "version": "1.0.0", "commands": ["./commands", "./more/about.md"],
             "mcpServers": {"inline": {"command": "node", "args": ["${CLAUDE_PLUGIN_ROOT}/server.js"]}},
+            "lspServers": {"odd": {"command": "oddls", "extensionToLanguage": {".odd": "odd"}, "maxRestarts": 1}},
+            "skills": "./gone", "userConfig": {"token": {"type": "string"}}, "experimental": {"themes": "./themes"},
         })),
     );
     write(
@@ -88,6 +90,9 @@ fn a_plugin_is_active_at_one_commit_once_it_is_trusted() {
             && added.contains("hooks: hooks/hooks.json"),
         "{added}"
     );
+    let unused =
+        "can't find it: userConfig, experimental.themes, skills ./gone, lspServers.odd.maxRestarts\n";
+    assert!(added.contains(unused), "{added}");
     assert!(added.contains("It is not active"), "{added}");
     let inactive = place.exec("http://127.0.0.1:9/v1", &["/tools:fix a"]);
     assert_ne!(inactive.status.code(), Some(0));
@@ -112,6 +117,10 @@ fn a_plugin_is_active_at_one_commit_once_it_is_trusted() {
         !root.join("commands/out.md").exists()
             || fs::read_to_string(root.join("commands/out.md")).unwrap() == "/etc/hostname"
     );
+
+    place.file("a.odd", "x\n");
+    let doctor = place.command(&["doctor"]).env_remove("MYCODE_LANGUAGE_SERVERS").output().unwrap();
+    assert!(stdout(&doctor).contains("such as oddls"), "{}", stdout(&doctor));
 
     // The repository goes on; what was added stays until it is added again, and then needs trust again.
     write(&folder, "commands/fix.md", "Break $1.\n");
@@ -148,7 +157,9 @@ fn a_list_of_plugins_names_them_and_where_they_are() {
                 {"name": "below", "source": "one"},
                 {"name": "far", "source": {"source": "url", "url": format!("file://{}", other.display())}},
                 {"name": "out", "source": "../tools"},
-                {"name": "npm", "source": {"source": "npm", "package": "x"}},
+                {"name": "pip", "source": {"source": "pip", "package": "x"}},
+                {"name": "packed", "source": {"source": "npm", "package": "@a/packed", "version": "^1.0"}},
+                {"name": "option", "source": {"source": "npm", "package": "--prefix=/"}},
             ],
         })
         .to_string(),
@@ -159,7 +170,8 @@ fn a_list_of_plugins_names_them_and_where_they_are() {
     let source = folder.display().to_string();
     let several = run(&place, &["plugin", "add", &source]);
     assert!(
-        stderr(&several).contains("add one of their names after the source: docs, below, far, out, npm"),
+        stderr(&several)
+            .contains("add one of their names after the source: docs, below, far, out, pip, packed, option"),
         "{}",
         stderr(&several)
     );
@@ -171,10 +183,34 @@ fn a_list_of_plugins_names_them_and_where_they_are() {
     assert!(stdout(&far).contains("commands/fix.md"), "{}{}", stdout(&far), stderr(&far));
     let skills = stdout(&run(&place, &["skills"]));
     assert!(skills.contains("docs:word") && !skills.contains("excel"), "{skills}");
-    for (name, why) in [("out", "has no folder"), ("npm", "kind 'npm'"), ("none", "lists no plugin 'none'")] {
+    let refused = [
+        ("out", "has no folder"),
+        ("pip", "kind 'pip'"),
+        ("none", "lists no plugin 'none'"),
+        ("option", "isn't an npm package"),
+    ];
+    for (name, why) in refused {
         let refused = add(name);
         assert!(stderr(&refused).contains(why) && !refused.status.success(), "{}", stderr(&refused));
     }
+    // A package, from an npm that answers as the real one does.
+    let npm = "#!/bin/sh\ncd \"$5\" && mkdir -p package/commands && echo Hello. > package/commands/hi.md && echo \"$6\" > package/spec.md\n\
+               echo '{\"commands\": {\"named\": {\"content\": \"Named it.\", \"description\": \"By name\"}, \"hi\": {\"source\": \"./commands/hi.md\"}}}' > plugin.json\n\
+               mkdir package/.claude-plugin && mv plugin.json package/.claude-plugin && tar -czf a-packed-1.2.0.tgz package\n\
+               echo '[{\"version\": \"1.2.0\", \"filename\": \"@a/packed-1.2.0.tgz\"}]'\n";
+    let bin = place.user_home().join("bin");
+    write(&bin, "npm", npm);
+    fs::set_permissions(bin.join("npm"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut command = place.command(&["plugin", "add", &source, "packed", "--trust"]);
+    let packed = command.env("PATH", path).output().unwrap();
+    assert!(stdout(&packed).starts_with("Added packed 1.2.0 "), "{}{}", stdout(&packed), stderr(&packed));
+    let root = place.home().join("state/plugins/packed");
+    assert_eq!(fs::read_to_string(root.join("spec.md")).unwrap(), "@a/packed@^1.0\n");
+    assert!(
+        sent(&place, "/packed:named").contains("Named it.") && sent(&place, "/packed:hi").contains("Hello.")
+    );
+
     // Nothing is left of what could not be added.
     let left = fs::read_dir(place.home().join("state/plugins")).unwrap();
     let left: Vec<String> = left.map(|one| one.unwrap().file_name().to_string_lossy().into_owned()).collect();

@@ -26,6 +26,7 @@ pub fn toolset(setup: ToolSetup<'_>) -> (Dispatcher, ToolParts) {
         workspace: cx.root.to_path_buf(),
         sandbox: loaded.work.sandbox.then(|| Arc::clone(&cx.sandbox)),
         setting: loaded.language_servers.clone(),
+        plugins: loaded.own.servers.clone(),
         projects: loaded.own.program_paths(),
     });
     // A provider that can't be used is reported elsewhere.

@@ -14,6 +14,8 @@ use crate::path;
 
 const SHIPPED: &str = include_str!("language_servers.toml");
 
+const PLUGIN_KEYS: [&str; 7] =
+    ["command", "args", "extensionToLanguage", "env", "initializationOptions", "settings", "transport"];
 const PROJECT_PROGRAMS: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
 /// Trust in such a program is bound to its path and this many leading bytes.
 const LAUNCHER_BYTES: u64 = 64 * 1024;
@@ -57,9 +59,73 @@ pub enum RowSetting {
 
 pub type LanguageServers = BTreeMap<String, LanguageServer>;
 
-/// The table with the configuration's changes; fields that a row leaves out keep their values.
-pub fn rows(setting: Option<&ServersSetting>) -> LanguageServers {
+/// `lspServers` of Claude Code's plugin manifest (its reference of 27 November 2026).
+#[derive(Deserialize)]
+struct PluginServer {
+    command: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(rename = "extensionToLanguage")]
+    languages: BTreeMap<String, String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default, rename = "initializationOptions")]
+    options: Value,
+    #[serde(default)]
+    settings: Value,
+}
+
+/// A plugin's rows, and what of them isn't understood.
+pub fn of_plugin(file: &AgentFile) -> (LanguageServers, Vec<String>) {
+    let (mut rows, mut unknown) = (LanguageServers::new(), Vec::new());
+    let parsed: Value = serde_json::from_str(&file.text).unwrap_or_default();
+    for (name, value) in parsed["lspServers"].as_object().into_iter().flatten() {
+        let keys = value.as_object().into_iter().flat_map(serde_json::Map::keys);
+        let odd = keys.filter(|key| !PLUGIN_KEYS.contains(&key.as_str()));
+        unknown.extend(odd.map(|key| format!("lspServers.{name}.{key}")));
+        match PluginServer::deserialize(value) {
+            Ok(given) => {
+                let ending = |(ending, language): (String, String)| {
+                    (ending.trim_start_matches('.').to_owned(), language)
+                };
+                let row = LanguageServer {
+                    files: given.languages.into_iter().map(ending).collect(),
+                    commands: vec![[vec![given.command], given.args].concat()],
+                    options: given.options,
+                    settings: given.settings,
+                    environment: given.env,
+                    roots: Vec::new(),
+                };
+                rows.insert(name.clone(), row);
+            }
+            Err(error) => unknown.push(format!("lspServers.{name} ({error})")),
+        }
+    }
+    (rows, unknown)
+}
+
+/// A plugin's row comes before those that have the same files; their programs serve where the plugin's isn't installed.
+fn put_before(rows: &mut LanguageServers, name: String, mut new: LanguageServer) {
+    for known in rows.values_mut() {
+        let before = known.files.len();
+        known.files.retain(|ending, _| !new.files.contains_key(ending));
+        if known.files.len() < before {
+            new.commands.extend(known.commands.iter().cloned());
+            new.roots.extend(known.roots.iter().cloned());
+        }
+    }
+    if let Some(known) = rows.remove(&name) {
+        new.files.extend(known.files);
+    }
+    rows.insert(name, new);
+}
+
+/// The table with the plugins' rows and the configuration's changes; fields that a row leaves out keep their values.
+pub fn rows(setting: Option<&ServersSetting>, plugins: &[AgentFile]) -> LanguageServers {
     let mut rows: LanguageServers = toml::from_str(SHIPPED).unwrap_or_default();
+    for (name, row) in plugins.iter().flat_map(|file| of_plugin(file).0) {
+        put_before(&mut rows, name, row);
+    }
     match setting {
         Some(ServersSetting::All(false)) => rows.clear(),
         Some(ServersSetting::Rows(own)) => own.iter().for_each(|(name, own)| change(&mut rows, name, own)),
@@ -98,7 +164,7 @@ pub fn of_project(workspace: &Path) -> Vec<AgentFile> {
     if folders.is_empty() {
         return Vec::new();
     }
-    let rows = rows(None);
+    let rows = rows(None, &[]);
     let programs = rows.values().flat_map(|row| &row.commands).filter_map(|command| command.first());
     let paths = programs.flat_map(|program| folders.iter().map(move |folder| folder.join(program)));
     let read = |launcher: PathBuf| {
@@ -123,7 +189,7 @@ mod tests {
 
     #[test]
     fn shipped_rows_are_whole() {
-        let rows = rows(None);
+        let rows = rows(None, &[]);
         assert!(rows.len() > 20);
         for (name, row) in &rows {
             assert!(!row.files.is_empty() && row.commands.iter().all(|words| !words.is_empty()), "{name}");
@@ -136,12 +202,28 @@ mod tests {
     fn rows_are_switched_off_changed_and_added() {
         let text = "[language_servers]\nrust = false\n[language_servers.python]\ncommands = [[\"ty\", \"server\"]]\n\
                     [language_servers.mine]\nfiles = { x = \"x\" }\ncommands = [[\"xls\"]]";
-        let rows = rows(Some(&setting(text)));
+        let rows = rows(Some(&setting(text)), &[]);
         assert!(!rows.contains_key("rust"));
         assert_eq!(rows["python"].commands, [["ty", "server"]]);
         assert_eq!(rows["python"].language(Path::new("a.py")), Some("python"));
         assert_eq!(rows["mine"].language(Path::new("a.x")), Some("x"));
-        assert!(super::rows(Some(&setting("language_servers = false"))).is_empty());
+        assert!(super::rows(Some(&setting("language_servers = false")), &[]).is_empty());
+    }
+
+    #[test]
+    fn a_plugin_s_row_comes_first() {
+        let text = r#"{"lspServers": {"gopls": {"command": "/p/gopls", "args": ["serve"], "restartOnCrash": false,
+            "extensionToLanguage": {".go": "go"}}, "bad": {"command": "x"}}}"#;
+        let file = AgentFile { path: PathBuf::new(), text: text.to_owned() };
+        let rows = rows(None, std::slice::from_ref(&file));
+        assert_eq!(rows["gopls"].commands[..2], [vec!["/p/gopls", "serve"], vec!["gopls"]]);
+        assert_eq!(
+            (rows["gopls"].language(Path::new("a.go")), rows["go"].language(Path::new("a.go"))),
+            (Some("go"), None)
+        );
+        let unknown = of_plugin(&file).1;
+        assert!(unknown[0].starts_with("lspServers.bad (missing field"), "{unknown:?}");
+        assert_eq!(unknown[1], "lspServers.gopls.restartOnCrash");
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub fn root(row: &LanguageServer, workspace: &Path, file: &Path) -> PathBuf {
 /// The workspace's languages, most frequent first, each with its server or a suggested one: for `mycode doctor`.
 /// Reads the disk, starts nothing.
 pub fn languages(workspace: &Path, loaded: &Loaded) -> Vec<(String, String)> {
-    let rows = language_servers::rows(loaded.language_servers.as_ref());
+    let rows = language_servers::rows(loaded.language_servers.as_ref(), &loaded.own.servers);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in Walk::new(workspace).sorted().filter(walk::is_file).take(FILES) {
         let row = rows.iter().find(|(_, row)| row.language(entry.path()).is_some());

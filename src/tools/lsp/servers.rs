@@ -17,6 +17,7 @@ use super::findings;
 use super::programs::{self, Program};
 use super::server::{Phase, Server};
 use base::config::language_servers::{self, LanguageServer, ServersSetting};
+use base::config::trusted::agent_files::AgentFile;
 use base::path;
 use base::process::service::ServiceSpec;
 use base::process::task;
@@ -56,6 +57,8 @@ pub struct ServersSetup {
     /// `None` if the user wants them unsandboxed.
     pub sandbox: Option<Arc<Sandbox>>,
     pub setting: Option<ServersSetting>,
+    /// Their definitions of servers.
+    pub plugins: Vec<AgentFile>,
     pub projects: Vec<PathBuf>,
 }
 
@@ -118,7 +121,9 @@ impl LanguageServers {
 
     /// The row of a file in the workspace: its name and content, and the file's language.
     fn row(&self, file: &Path) -> Option<(&str, &LanguageServer, &str)> {
-        let rows = self.0.rows.get_or_init(|| language_servers::rows(self.0.setup.setting.as_ref()));
+        let setup = &self.0.setup;
+        let rows = || language_servers::rows(setup.setting.as_ref(), &setup.plugins);
+        let rows = self.0.rows.get_or_init(rows);
         let inside = file.starts_with(&self.0.setup.workspace);
         let mut rows = rows.iter().filter(|_| inside);
         rows.find_map(|(name, row)| Some((name.as_str(), row, row.language(file)?)))

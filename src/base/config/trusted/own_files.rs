@@ -19,6 +19,8 @@ pub struct OwnFiles {
     pub hooks: Vec<AgentFile>,
     /// Language servers shipped by the project.
     pub programs: Vec<AgentFile>,
+    /// Language servers that plugins define.
+    pub servers: Vec<AgentFile>,
     /// MCP servers; for equal names the later one wins.
     pub mcp: Vec<AgentFile>,
     /// What Claude Code's project settings allow.
@@ -48,7 +50,7 @@ impl OwnFiles {
             programs: language_servers::of_project(workspace),
             mcp: json_files::mcp_of_project(workspace),
             permissions: json_files::permissions_of_project(workspace),
-            plugins: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -72,6 +74,7 @@ impl OwnFiles {
         self.commands.extend(files.commands);
         self.skills.extend(files.skills);
         self.hooks.extend(files.hooks);
+        self.servers.extend(files.servers);
         self.mcp.splice(..0, files.mcp);
         self.plugins.push(root);
     }
@@ -95,6 +98,7 @@ impl OwnFiles {
         self.skills.retain(|file| holds("skills", &file.path, &file.text));
         self.hooks.retain(|file| holds("hooks", &file.path, &file.text));
         self.programs.retain(|file| holds("language servers", &file.path, &file.text));
+        self.servers.retain(|file| holds("language servers", &file.path, &file.text));
         self.mcp.retain(|file| holds("MCP servers", &file.path, &file.text));
         self.permissions.retain(|file| holds("permission rules", &file.path, &file.text));
     }

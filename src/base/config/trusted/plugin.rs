@@ -1,5 +1,5 @@
-//! Plugins: bundles of skills, commands, sub-agents, hooks and MCP servers, as Claude Code has them (its plugins reference
-//! and the manifests of anthropics/claude-plugins-official, November 2026). `NAME/` in the user's state holds a plugin's files,
+//! Plugins: bundles of skills, commands, sub-agents, hooks, MCP and language servers, as Claude Code has them (its plugin
+//! manifest reference of 27 November 2026, and the manifests of anthropics/claude-plugins-official). `NAME/` in the user's state holds a plugin's files,
 //! `NAME.json` where they are from. Nothing of it is active until the user trusts that very version.
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::agent_files::{self, AgentFile};
+use super::agent_files::{self, AgentFile, CommandFile};
 use super::own_files::OwnFiles;
 use super::skill_files;
 use super::trust::{Definition, Trust};
@@ -22,6 +22,13 @@ const DATA: &str = "CLAUDE_PLUGIN_DATA";
 pub const ONLY_NAMED: &str = "onlyNamedSkills";
 pub const MANIFEST: &str = ".claude-plugin/plugin.json";
 const MAX_BYTES: u64 = 1024 * 1024;
+/// What a manifest says of a command, and where a command's own text says it.
+const COMMAND_KEYS: [(&str, &str); 4] = [
+    ("description", "description"),
+    ("argumentHint", "argument-hint"),
+    ("model", "model"),
+    ("allowedTools", "allowed-tools"),
+];
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PluginRecord {
@@ -75,6 +82,17 @@ impl Plugin {
         }
     }
 
+    /// Where it lies, as its user named it; `None` if there is none.
+    pub fn in_folder(folder: &Path) -> Option<Self> {
+        let root = path::follow(folder);
+        let manifest = file::small_text(&root.join(MANIFEST), MAX_BYTES).unwrap_or_default();
+        let manifest: Value = serde_json::from_str(&manifest).unwrap_or_default();
+        let name = manifest["name"].as_str().or(root.file_name()?.to_str())?.to_owned();
+        let plugin =
+            Self::new(PluginRecord { name, manifest, ..PluginRecord::default() }, &root, trust_of(&root));
+        (!plugin.files.definitions(&plugin.root).is_empty()).then_some(plugin)
+    }
+
     /// What the user trusts: the version, with the texts of all files that are loaded.
     pub fn definition(&self) -> Definition {
         let files = self.files.definitions(&self.root);
@@ -102,12 +120,15 @@ struct Bundle<'a> {
 impl Bundle<'_> {
     fn files(&self) -> OwnFiles {
         let mut files = OwnFiles::default();
-        for place in self.places("agents", Some("agents")) {
+        // What the manifest names stands for these two folders, and beside all others.
+        let unless_named = |name| self.manifest[name].is_null().then_some(name);
+        for place in self.places("agents", unless_named("agents")) {
             files.agents.extend(agent_files::agents(&place));
         }
-        for place in self.places("commands", Some("commands")) {
+        for place in self.places("commands", unless_named("commands")) {
             files.commands.extend(agent_files::commands(&place));
         }
+        files.commands.extend(self.named_commands());
         for command in &mut files.commands {
             command.name = format!("{}:{}", self.name, command.name);
         }
@@ -122,6 +143,7 @@ impl Bundle<'_> {
         }
         files.hooks = self.json("hooks", "hooks/hooks.json", "hooks");
         files.mcp = self.json("mcpServers", ".mcp.json", "mcpServers");
+        files.servers = self.json("lspServers", ".lsp.json", "lspServers");
         let inside = |path: &Path| path::follow(path).starts_with(self.root);
         files.agents.retain(|file| inside(&file.path));
         files.commands.retain(|file| inside(&file.path));
@@ -139,8 +161,6 @@ impl Bundle<'_> {
         let named = match &self.manifest[key] {
             Value::String(path) => vec![path.as_str()],
             Value::Array(paths) => paths.iter().filter_map(Value::as_str).collect(),
-            // Commands by name: `{"about": {"source": "./about.md"}}`.
-            Value::Object(named) => named.values().filter_map(|one| one["source"].as_str()).collect(),
             _ => Vec::new(),
         };
         let mut places: Vec<PathBuf> = Vec::new();
@@ -152,10 +172,37 @@ impl Bundle<'_> {
         places
     }
 
+    /// Commands by name: `{"about": {"source": "./about.md"}}`, or with their text as `content`.
+    fn named_commands(&self) -> Vec<CommandFile> {
+        let command = |(name, given): (&String, &Value)| {
+            let source = given["source"].as_str().map(|source| path::follow(&self.root.join(source)));
+            let text = match &source {
+                Some(path) if path.starts_with(self.root) => file::small_text(path, MAX_BYTES)?,
+                Some(_) => return None,
+                None => given["content"].as_str()?.to_owned(),
+            };
+            // Valid YAML, too.
+            let head: String = COMMAND_KEYS
+                .iter()
+                .filter(|(key, _)| !given[*key].is_null() && !text.starts_with("---"))
+                .map(|(key, ours)| format!("{ours}: {}\n", given[*key]))
+                .collect();
+            let text = if head.is_empty() { text } else { format!("---\n{head}---\n{text}") };
+            Some(CommandFile {
+                name: name.clone(),
+                path: source.unwrap_or_else(|| self.root.join(MANIFEST)),
+                text,
+            })
+        };
+        self.manifest["commands"].as_object().into_iter().flatten().filter_map(command).collect()
+    }
+
     /// Objects in files and in the manifest itself, each in the form of our own files.
     fn json(&self, key: &str, default: &str, within: &str) -> Vec<AgentFile> {
         let mut found = Vec::new();
-        for place in self.places(key, Some(default)).into_iter().filter(|place| place.is_file()) {
+        let is_json = |place: &PathBuf| place.extension().is_some_and(|ending| ending == "json");
+        let places = self.places(key, Some(default)).into_iter().filter(is_json);
+        for place in places.filter(|place| place.is_file()) {
             let text = file::small_text(&place, MAX_BYTES).unwrap_or_default();
             // What isn't JSON is kept, so that it can be reported.
             let text = match serde_json::from_str(&text) {
@@ -188,7 +235,9 @@ impl Bundle<'_> {
         } else if let Some(servers) = value[within].as_object_mut() {
             let programs = servers.values_mut().filter(|server| server.get("command").is_some());
             for server in programs.filter_map(Value::as_object_mut) {
-                server.entry("sandbox").or_insert_with(|| json!({"folders": [self.data()]}));
+                if within == "mcpServers" {
+                    server.entry("sandbox").or_insert_with(|| json!({"folders": [self.data()]}));
+                }
                 let env = server.entry("env").or_insert_with(|| Value::Object(Map::new()));
                 if env.is_object() {
                     env[ROOT] = json!(self.root);

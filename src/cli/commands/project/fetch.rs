@@ -1,16 +1,22 @@
-//! Fetches a plugin: copies a folder, or gets one commit of a repository.
+//! Fetches a plugin: copies a folder, gets one commit of a repository, or unpacks an npm package without running its scripts
+//! (Claude Code's marketplace reference, read on 27 November 2026).
 
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::process::Command;
 use walkdir::WalkDir;
 
 use crate::cli::report::Failure;
 use base::process::git;
-use base::{file, path};
+use base::text::one_line;
+use base::{file, path, secret};
 
+const LIMIT: Duration = Duration::from_secs(300);
 const MAX_FILES: usize = 10_000;
 const MAX_BYTES: u64 = 200 * 1024 * 1024;
 
@@ -24,7 +30,15 @@ pub struct PluginSource {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum At {
     Folder(PathBuf),
-    Repository { url: String, commit: Option<String> },
+    Repository {
+        url: String,
+        commit: Option<String>,
+    },
+    /// With `@VERSION` if one is wanted.
+    Package {
+        spec: String,
+        registry: Option<String>,
+    },
 }
 
 pub struct FetchedPlugin {
@@ -39,6 +53,9 @@ impl PluginSource {
         if folder.is_dir() {
             return Ok(Self { at: At::Folder(folder.canonicalize()?), below: String::new() });
         }
+        if let Some(spec) = text.strip_prefix("npm:") {
+            return Self::package(spec.to_owned(), None);
+        }
         let (url, commit) = text.split_once('#').map_or((text, None), |(url, commit)| (url, Some(commit)));
         let plain =
             |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
@@ -49,10 +66,32 @@ impl PluginSource {
         let is_url =
             ["https://", "http://", "ssh://", "file://", "git@"].iter().any(|start| url.starts_with(start));
         if !is_url {
-            let hint = "name a folder, a git URL such as https://…, or OWNER/REPO on GitHub";
+            let hint = "name a folder, a git URL such as https://…, OWNER/REPO on GitHub, or npm:PACKAGE";
             return Err(Failure::usage(format!("there is no folder {text}"), hint));
         }
         Ok(Self { at: At::Repository { url, commit: commit.map(str::to_owned) }, below: String::new() })
+    }
+
+    /// Only names and versions, no address, folder or option of npm.
+    fn package(spec: String, registry: Option<String>) -> Result<Self, Failure> {
+        let (name, version) = match spec.rsplit_once('@') {
+            Some((name, version)) if !name.is_empty() => (name, version),
+            _ => (spec.as_str(), ""),
+        };
+        let (scope, base) = name.split_once('/').map_or((None, name), |(scope, base)| (Some(scope), base));
+        let plain = |part: &str| {
+            part.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.~".contains(c))
+        };
+        let scoped = scope.is_none_or(|scope| scope.strip_prefix('@').is_some_and(plain));
+        let versioned = version.chars().all(|c| c.is_ascii_alphanumeric() || " .-+~^<>=*|".contains(c));
+        let at_url =
+            registry.as_deref().is_none_or(|url| url.starts_with("https://") || url.starts_with("http://"));
+        if plain(base) && scoped && versioned && at_url {
+            return Ok(Self { at: At::Package { spec, registry }, below: String::new() });
+        }
+        let hint = "write npm:NAME, npm:@SCOPE/NAME or npm:NAME@VERSION";
+        Err(Failure::usage(format!("'{spec}' isn't an npm package"), hint))
     }
 
     /// What an entry of a list of plugins names; `market` stands in `here`.
@@ -63,6 +102,10 @@ impl PluginSource {
         if let Some(below) = local {
             let base = market["metadata"]["pluginRoot"].as_str().filter(|_| !below.starts_with("./"));
             return Ok(Self { below: format!("{}/{below}", base.unwrap_or(".")), ..here.clone() });
+        }
+        if let (Some("npm"), Some(name)) = (entry["source"].as_str(), text("package")) {
+            let spec = text("version").map_or(name.clone(), |version| format!("{name}@{version}"));
+            return Self::package(spec, text("registry")).map_err(|failure| failure.to_string());
         }
         let url = match (entry["source"].as_str(), text("url"), text("repo")) {
             (Some("github"), _, Some(repo)) => format!("https://github.com/{repo}"),
@@ -88,6 +131,10 @@ impl PluginSource {
         let whole = match &self.at {
             At::Folder(folder) => folder.to_string_lossy().into_owned(),
             At::Repository { url, .. } => url.trim_end_matches('/').trim_end_matches(".git").to_owned(),
+            At::Package { spec, .. } => spec
+                .rsplit_once('@')
+                .map_or(spec.as_str(), |(name, _)| if name.is_empty() { spec } else { name })
+                .to_owned(),
         };
         let named = if self.below.is_empty() { whole } else { self.below.clone() };
         named.rsplit(['/', ':']).next().unwrap_or_default().to_owned()
@@ -102,6 +149,7 @@ pub async fn fetch(source: &PluginSource, into: &Path) -> Result<FetchedPlugin, 
             file::hash(names.as_bytes())
         }
         At::Repository { url, commit } => commit_of(url, commit.as_deref(), into).await?,
+        At::Package { spec, registry } => package(spec, registry.as_deref(), into).await?,
     };
     Ok(FetchedPlugin { root: inside(into, &source.below)?, version })
 }
@@ -139,6 +187,44 @@ fn copy(from: &Path, to: &Path) -> Result<String, Failure> {
         }
     }
     Ok(names)
+}
+
+/// Returns the version, with a hash of its files.
+async fn package(spec: &str, registry: Option<&str>, into: &Path) -> Result<String, Failure> {
+    let work = into.with_extension("package");
+    let unpacked = work.join("unpacked");
+    fs::create_dir_all(&unpacked)?;
+    let mut npm = Command::new("npm");
+    npm.args(["pack", "--json", "--ignore-scripts", "--pack-destination"]).arg(&work).current_dir(&work);
+    npm.args(registry.map(|url| format!("--registry={url}"))).arg(spec);
+    let packed: Value = serde_json::from_str(&output(npm, "npm").await?).unwrap_or_default();
+    let text = |key: &str| packed[0][key].as_str().unwrap_or_default().to_owned();
+    // A scoped name's archive may be named with its slash.
+    let named = text("filename").replace('@', "").replace('/', "-");
+    let mut tar = Command::new("tar");
+    tar.arg("-xzf").arg(work.join(named)).args(["--strip-components=1", "-C"]).arg(&unpacked);
+    output(tar, "tar").await?;
+    let names = copy(&unpacked, into)?;
+    fs::remove_dir_all(&work)?;
+    Ok(format!("{} {}", text("version"), file::hash(names.as_bytes())))
+}
+
+async fn output(mut command: Command, name: &str) -> Result<String, Failure> {
+    for variable in secret::own_variables() {
+        command.env_remove(variable);
+    }
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let ran = tokio::time::timeout(LIMIT, command.output()).await;
+    let why = match ran {
+        Ok(Ok(output)) if output.status.success() => {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Ok(Ok(output)) => one_line(String::from_utf8_lossy(&output.stderr).trim(), 300),
+        Ok(Err(error)) => format!("it can't be started: {error}"),
+        Err(_) => format!("it took more than {} s", LIMIT.as_secs()),
+    };
+    let hint = "a package needs npm and tar, and access to its registry";
+    Err(Failure::task(format!("{name} failed: {why}"), hint))
 }
 
 async fn commit_of(url: &str, wanted: Option<&str>, into: &Path) -> Result<String, Failure> {

@@ -1,25 +1,31 @@
-//! `mycode plugin`: adds, lists and removes bundles of skills, commands, sub-agents, hooks and MCP servers. A bundle is copied
-//! at one commit, and it is not active before the user has seen what it brings.
+//! `mycode plugin`: adds, lists and removes bundles of skills, commands, sub-agents, hooks and servers. A bundle is copied at
+//! one version, and it is not active before the user has seen what it brings.
 
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::fetch::{self, FetchedPlugin, PluginSource};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::ask;
+use base::config::language_servers;
 use base::config::paths::Paths;
 use base::config::trusted::plugin::{self, MANIFEST, ONLY_NAMED, Plugin, PluginRecord};
 use base::config::trusted::trust::Definition;
-use base::file;
-use base::sanitize;
+use base::{file, path, sanitize};
 
 const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// Keys of a manifest or a list's entry that are read, or that only describe it.
+const UNDERSTOOD: &str = "$schema name displayName version description author homepage repository license keywords metadata \
+    category tags source strict relevance defaultEnabled headers headersHelper experimental commands agents skills hooks \
+    mcpServers lspServers onlyNamedSkills";
+const COMPONENTS: &str = "commands agents skills hooks mcpServers lspServers";
+const OTHER_FILES: &str = "output-styles workflows themes monitors bin settings.json";
 /// A list may name another repository, but not a list of lists.
 const MAX_STEPS: usize = 3;
 
@@ -33,7 +39,7 @@ pub struct PluginArgs {
 pub enum PluginCommand {
     /// Copy a plugin, show what it brings, and activate it if you trust it (in scripts: with --trust)
     Add {
-        /// A folder, a git URL or OWNER/REPO on GitHub, with #BRANCH, #TAG or #COMMIT if wanted
+        /// A folder, npm:PACKAGE[@VERSION], or a git URL or OWNER/REPO on GitHub, with #BRANCH, #TAG or #COMMIT if wanted
         source: String,
         /// Which plugin, where the repository lists several
         name: Option<String>,
@@ -65,6 +71,13 @@ async fn add(folder: &Path, written: &str, name: Option<&str>, trust: bool) -> R
     let _ = fs::remove_dir_all(&new);
     let plugin = placed?;
     report::print(&format!("Added {}\n", sanitize::reveal(&described(&plugin))))?;
+    let unused = unused(&plugin).join(", ");
+    if !unused.is_empty() {
+        let unused = sanitize::reveal(&unused);
+        report::print(&format!(
+            "  not used, because mycode has nothing like it or can't find it: {unused}\n"
+        ))?;
+    }
     if plugin.is_trusted() {
         return report::print("It is active: you trusted this version before.\n");
     }
@@ -74,7 +87,7 @@ async fn add(folder: &Path, written: &str, name: Option<&str>, trust: bool) -> R
     if !changes.is_empty() {
         report::print(&format!("Changed since you trusted it:\n{}", sanitize::reveal(&changes)))?;
     }
-    let question = "Its hooks and MCP servers run on this machine. Activate it? [y] yes   [n] no (default): ";
+    let question = "Its hooks and servers run on this machine. Activate it? [y] yes   [n] no (default): ";
     let yes = trust || io::stdin().is_terminal() && ask::yes(question)?;
     if !yes {
         return report::print("It is not active. To activate it, add it again with --trust.\n");
@@ -176,7 +189,7 @@ fn place(folder: &Path, written: &str, found: Found) -> Result<Plugin, Failure> 
         Some(plugin) if !plugin.files.definitions(&plugin.root).is_empty() => Ok(plugin),
         _ => {
             discard(folder, &name)?;
-            Err(unusable("it has no skills, commands, sub-agents, hooks or MCP servers"))
+            Err(unusable("it has no skills, commands, sub-agents, hooks, MCP or language servers"))
         }
     }
 }
@@ -204,6 +217,36 @@ fn described(plugin: &Plugin) -> String {
         lines.push_str(&format!("\n  {kind}: {}", names.join(", ")));
     }
     lines
+}
+
+/// What a plugin has that doesn't count here.
+fn unused(plugin: &Plugin) -> Vec<String> {
+    let (root, manifest) = (&plugin.root, &plugin.record.manifest);
+    let keys = |value: &Value| value.as_object().into_iter().flat_map(Map::keys).cloned().collect::<Vec<_>>();
+    let mut unused = keys(manifest);
+    unused.retain(|key| !UNDERSTOOD.split_whitespace().any(|known| known == key));
+    unused.extend(keys(&manifest["experimental"]).iter().map(|key| format!("experimental.{key}")));
+    unused.extend(OTHER_FILES.split_whitespace().filter(|name| root.join(name).exists()).map(str::to_owned));
+    for key in COMPONENTS.split(' ') {
+        let named = match &manifest[key] {
+            Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+            one => one.as_str().into_iter().collect::<Vec<_>>(),
+        };
+        let lost = |path: &&str| {
+            let place = path::follow(&root.join(path));
+            !place.starts_with(root) || !place.exists() || path.ends_with(".mcpb") || path.ends_with(".dxt")
+        };
+        unused.extend(named.into_iter().filter(lost).map(|path| format!("{key} {path}")));
+    }
+    unused.extend(plugin.files.servers.iter().flat_map(|file| language_servers::of_plugin(file).1));
+    let package = read(&root.join("package.json")).ok().flatten().unwrap_or_default();
+    if !keys(&package["dependencies"]).is_empty() && !root.join("node_modules").exists() {
+        unused.push(format!(
+            "npm dependencies (`npm install --ignore-scripts` in {} gets them)",
+            root.display()
+        ));
+    }
+    unused
 }
 
 fn list(folder: &Path) -> Result<(), Failure> {
