@@ -122,7 +122,7 @@ fn a_codex_turn_that_fails() {
 #[test]
 fn codex_options_are_ours_or_say_what_is() {
     let place = Workplace::new();
-    let server = FakeServer::start(vec![text("1"), text("2"), text("3"), text("4")]);
+    let server = FakeServer::start(vec![text("1"), text("2"), text("3"), text("4"), text("5")]);
     let run = |args: &[&str]| {
         let url = server.base_url();
         let out =
@@ -147,6 +147,17 @@ fn codex_options_are_ours_or_say_what_is() {
     }
     let last = &server.requests()[2].raw;
     assert!(last.contains("resume the download code") && last.contains("and on"), "{last}");
+    // Options before the command, and a review without `exec`.
+    let url = format!("openai_base_url={:?}", server.base_url());
+    for (args, code) in [
+        (&["-a", "never", "--yolo", "-c", &url, "--search", "exec", "--model", "m", "do"][..], 0),
+        (&["review", "--uncommitted", "-c", &url, "--model", "m"], 2),
+        (&["review", "--base", "none", "-c", &url, "--model", "m"], 2),
+    ] {
+        let out = place.command(args).output().unwrap();
+        let err = stderr(&out);
+        assert!(out.status.code() == Some(code) && !err.contains("unexpected argument"), "{args:?}: {err}");
+    }
 }
 
 /// A program that leads `claude` through its control protocol.
@@ -280,6 +291,16 @@ fn a_program_answers_for_the_user_as_with_claude() {
         (&result["subtype"], &result["terminal_reason"]),
         (&json!("error_during_execution"), &json!("aborted_streaming"))
     );
+    let usage = &host.ask(&json!({"subtype": "get_context_usage"}))["response"];
+    let used: u64 = usage["categories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["kind"] == "used")
+        .map(|row| row["tokens"].as_u64().unwrap())
+        .sum();
+    assert!(used > 0 && Some(used) == usage["totalTokens"].as_u64(), "{usage}");
+    assert_eq!(host.ask(&json!({"subtype": "rename_session", "title": "Named"}))["subtype"], "success");
     assert!(
         host.ask(&json!({"subtype": "rewind_files"}))["error"].as_str().unwrap().contains("rewind_files")
     );
@@ -370,10 +391,12 @@ fn claude_options_are_ours_or_say_what_is() {
         (&["-p", "x", "--output-format", "xml"][..], "text, json or stream-json"),
         (&["-p", "x", "--permission-mode", "none"], "bypassPermissions"),
         (&["-p", "x", "--permission-prompt-tool", "mcp__a__b"], "only stdio"),
-        (&["-p", "x", "--agent", "a"], "--append-system-prompt"),
+        (&["-p", "x", "--agent", "a"], "there is no such sub-agent"),
         (&["-p", "x", "--mcp-config", "{\"a\""], "isn't valid JSON"),
         (&["-p", "x", "--session-id", "1"], "isn't a UUID"),
         (&["-p", "x", "--session-id", id], "--resume"),
+        (&["-p", "x", "--plugin-dir", "none"], "no plugin"),
+        (&["-p", "x", "--from-pr", "1"], "sessions stay on this machine"),
         (&["-p", "x", "--nonsense"], "--nonsense"),
     ] {
         let (code, out, err) = run(args);

@@ -42,7 +42,7 @@ pub const ROWS: &[OptionRow] = &[
     row(&["--settings"], Takes::One, Here::As("--settings"), "its permissions and hooks; a file or JSON"),
     row(&["--setting-sources"], Takes::One, Here::Nothing, "mycode reads its config.toml, and .claude/ of a trusted project"),
     row(&["--agents"], Takes::One, Here::As("--agents"), "sub-agents for this run, as JSON"),
-    row(&["--agent"], Takes::One, Here::Refused, "name the sub-agent in the task, or use --append-system-prompt"),
+    row(&["--agent"], Takes::One, Here::As("--agent"), "the sub-agent that does the task, with its tools"),
     row(&["--fallback-model"], Takes::One, Here::Note, "no second model is tried; --wait 1h waits for a busy server"),
     row(&["--thinking"], Takes::One, Here::Nothing, "--effort says how long the model may think"),
     row(&["--thinking-display"], Takes::One, Here::Nothing, "thinking is shown as the server sends it"),
@@ -56,7 +56,19 @@ pub const ROWS: &[OptionRow] = &[
     row(&["--await-initialize"], Takes::Nothing, Here::Nothing, NOT_USED),
     row(&["--name", "-n"], Takes::One, Here::Nothing, "sessions are named after their first message"),
     row(&["--no-session-persistence"], Takes::Nothing, Here::Note, "sessions are always saved; /resume in the chat deletes one"),
-    row(&["--plugin-dir", "--plugin-dir-no-mcp"], Takes::One, Here::Note, "not read; `mycode plugin add` adds a plugin"),
+    row(&["--plugin-dir", "--plugin-dir-no-mcp"], Takes::One, Here::As("--plugin-dir"), "a plugin for this run"),
+    row(&["--plugin-url"], Takes::One, Here::Note, "not read; `mycode plugin add` adds a plugin"),
+    row(&["--worktree", "-w"], Takes::Maybe, Here::Of(worktree), "--worktree, which names its branch itself"),
+    row(&["--bare"], Takes::Nothing, Here::Note, "rules, skills, hooks and servers are read as always"),
+    row(&["--disable-slash-commands"], Takes::Nothing, Here::Note, "commands and skills stay available"),
+    row(&["--channels"], Takes::Many, Here::Note, "messages from other programs aren't taken"),
+    row(&["--from-pr", "--teleport", "--remote"], Takes::Maybe, Here::Refused, "sessions stay on this machine; --resume ID continues one"),
+    row(&["--exclude-dynamic-system-prompt-sections"], Takes::Nothing, Here::Nothing, NOT_USED),
+    row(&["--chrome", "--no-chrome", "--ide"], Takes::Nothing, Here::Nothing, NOT_USED),
+    row(&["--init", "--maintenance"], Takes::Nothing, Here::Nothing, NOT_USED),
+    row(&["--enable-auto-mode"], Takes::Nothing, Here::Nothing, NOT_USED),
+    row(&["--teammate-mode"], Takes::One, Here::Nothing, NOT_USED),
+    row(&["--tmux"], Takes::Nothing, Here::Nothing, NOT_USED),
     row(&["--project-config-root"], Takes::One, Here::Note, "the project's own files are read from the working folder"),
     row(&["--managed-settings"], Takes::One, Here::Refused, "an administrator's rules are read from /etc/mycode/config.toml"),
     row(&["--session-mirror"], Takes::Nothing, Here::Refused, "sessions stay on this machine; `mycode export` copies one"),
@@ -143,6 +155,10 @@ fn mode(mode: &str) -> Result<Vec<String>, String> {
         Some((_, level)) => args("--permission", level.into_str()),
         None => Err("use default, acceptEdits, plan, auto, dontAsk or bypassPermissions".to_owned()),
     }
+}
+
+fn worktree(_name: &str) -> Result<Vec<String>, String> {
+    Ok(vec!["--worktree".to_owned()])
 }
 
 fn prompt_tool(tool: &str) -> Result<Vec<String>, String> {

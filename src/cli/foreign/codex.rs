@@ -21,6 +21,8 @@ pub const ROWS: &[OptionRow] = &[
     row(&["--all"], Takes::Nothing, Here::Note, "only sessions of this project are looked at"),
     row(&["--search"], Takes::Nothing, Here::Nothing, "WebSearch is there where config.toml has a search service"),
     row(&["--color"], Takes::One, Here::Nothing, "colors are for terminals; NO_COLOR=1 turns them off"),
+    row(&["--include-plan-tool"], Takes::Nothing, Here::Nothing, NOT_USED),
+    row(&["--strict-config"], Takes::Nothing, Here::Nothing, NOT_USED),
     row(&["--thread-source"], Takes::One, Here::Nothing, NOT_USED),
     row(&["--cyber-access-program"], Takes::One, Here::Nothing, NOT_USED),
     row(&["--ephemeral"], Takes::Nothing, Here::Note, "sessions are always saved; /resume in the chat deletes one"),
@@ -92,6 +94,34 @@ pub fn translated(
     Ok((if reviews { "review" } else { "exec" }, done))
 }
 
+/// Codex takes most options before the command, too.
+pub fn command_first(mut args: Vec<OsString>, takes_value: impl Fn(&str) -> bool) -> Vec<OsString> {
+    let mut at = 0;
+    while let Some(text) = args.get(at).and_then(|arg| arg.to_str()).filter(|text| text.starts_with('-')) {
+        let row = ROWS.iter().find(|row| row.names.contains(&text));
+        let is_setting = |next: &OsString| setting(next).is_some();
+        let has_value = match text {
+            "-p" | "--" => return args,
+            "-c" | "--config" => args.get(at + 1).is_some_and(is_setting),
+            _ => row.map_or_else(|| takes_value(text), |row| row.takes == Takes::One),
+        };
+        at += 1 + usize::from(has_value);
+    }
+    if args.get(at).is_some_and(|word| word == "exec" || word == "e" || word == "review") {
+        args[..=at].rotate_right(1);
+    }
+    args
+}
+
+/// Whether what follows `review` is as Codex has it; a branch alone is ours.
+pub fn is_review(args: &[OsString]) -> bool {
+    let is_own = |arg: &OsString| {
+        let text = arg.to_string_lossy();
+        ["--base", "--uncommitted", "--title"].iter().any(|name| text.split('=').next() == Some(name))
+    };
+    args.iter().any(is_own) || matches!(args, [one] if asks(one))
+}
+
 /// Takes the settings out; a `-c` without one becomes `--continue`.
 fn separated(args: impl Iterator<Item = OsString>, settings: &mut Vec<(String, String)>) -> Vec<OsString> {
     let mut kept = Vec::new();
@@ -146,9 +176,12 @@ fn resumed(done: &mut Rewritten) {
 
 /// `review` likewise, and before one argument that is a sentence or `-`.
 fn reviewed(done: &Rewritten) -> bool {
-    let asks = |word: &OsString| word == "-" || word.to_string_lossy().contains(' ');
     done.words.first().is_some_and(|word| word == "review")
         && (done.words.len() == 1 || done.option_after_word || done.words.len() == 2 && asks(&done.words[1]))
+}
+
+fn asks(word: &OsString) -> bool {
+    word == "-" || word.to_string_lossy().contains(' ')
 }
 
 fn is_session(word: &str) -> bool {

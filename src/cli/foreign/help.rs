@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::rewrite::{NOT_USED, OptionRow, Takes};
-use super::{claude, codex};
+use super::{claude, codex, mcp};
 
 const NAME_WIDTH: usize = 34;
 const IDLE_ON_A_LINE: usize = 4;
@@ -15,6 +15,7 @@ pub fn page() -> String {
         ("Options of codex exec", codex::ROWS),
         ("Options of codex exec review", codex::REVIEW),
         ("Settings of codex exec (-c KEY=VALUE)", codex::SETTINGS),
+        ("Options of claude mcp add and codex mcp add", mcp::ROWS),
     ] {
         let _ = write!(page, "\n{title}:\n");
         let (idle, used): (Vec<&OptionRow>, _) = rows.iter().partition(|row| row.is == NOT_USED);

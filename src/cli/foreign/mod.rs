@@ -3,5 +3,6 @@
 pub mod claude;
 pub mod codex;
 pub mod help;
+pub mod mcp;
 pub mod rewrite;
 pub mod translate;

@@ -61,11 +61,22 @@ pub fn rewrite(
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,
 ) -> Result<Rewritten, Failure> {
+    rewrite_until(tables, args, takes_value, |_| false)
+}
+
+/// Everything after the words that `ends` knows is a word.
+pub fn rewrite_until(
+    tables: &[&[OptionRow]],
+    args: impl Iterator<Item = OsString>,
+    takes_value: impl Fn(&str) -> bool,
+    ends: impl Fn(&[OsString]) -> bool,
+) -> Result<Rewritten, Failure> {
     let mut done = Rewritten::default();
     let mut args = args.peekable();
     while let Some(arg) = args.next() {
         let text = arg.to_string_lossy().into_owned();
-        if text == "--" {
+        if text == "--" || ends(&done.words) {
+            done.words.extend((text != "--").then_some(arg));
             done.words.extend(args.by_ref());
             break;
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 
 use super::rewrite::Rewritten;
-use super::{claude, codex};
+use super::{claude, codex, mcp};
 use crate::cli::report::Failure;
 
 /// The arguments without the program's name, and what the user is told about them. `command` is ours.
@@ -12,8 +12,22 @@ pub fn translated(
     args: Vec<OsString>,
     command: &clap::Command,
 ) -> Result<(Vec<OsString>, Vec<String>), Failure> {
+    let takes_value = |option: &str| with_values(command, "exec").contains(option);
+    if args == ["-v"] {
+        return Ok((vec!["--version".into()], Vec::new()));
+    }
+    let args = codex::command_first(args, takes_value);
     let first = args.first().and_then(|arg| arg.to_str()).unwrap_or_default();
-    let takes_value = |option: &str| with_values(command).contains(option);
+    if first == "review" && codex::is_review(&args[1..]) {
+        let (_, done) = codex::translated(args.into_iter(), takes_value)?;
+        return Ok((std::iter::once("review".into()).chain(done.options).collect(), done.notes));
+    }
+    if first == "mcp" && args.get(1).is_some_and(|second| second == "add") {
+        let ours = |option: &str| {
+            with_values(command.find_subcommand("mcp").unwrap_or(command), "add").contains(option)
+        };
+        return mcp::translated(args.into_iter().skip(2), ours);
+    }
     if first == "exec" || first == "e" {
         let (name, done) = codex::translated(args.into_iter().skip(1), takes_value)?;
         return Ok(match name {
@@ -43,10 +57,9 @@ fn exec(done: Rewritten, join: bool) -> (Vec<OsString>, Vec<String>) {
     (args, done.notes)
 }
 
-/// The options of `exec` that take a value, in all spellings.
-fn with_values(command: &clap::Command) -> HashSet<String> {
-    let exec = command.find_subcommand("exec");
-    let options = exec.into_iter().flat_map(clap::Command::get_arguments);
+/// The options of a command below this one that take a value, in all spellings.
+fn with_values(command: &clap::Command, name: &str) -> HashSet<String> {
+    let options = command.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
     let mut names = HashSet::new();
     for option in options.filter(|option| option.get_action().takes_values()) {
         names.extend(

@@ -100,8 +100,16 @@ impl<O: Write> Claude<O> {
         self.session.is_some()
     }
 
+    pub fn model(&self) -> &str {
+        self.session.as_ref().map_or("", |session| &session.model)
+    }
+
+    pub fn session(&self) -> Option<String> {
+        self.session.as_ref().map(|session| session.id.clone())
+    }
+
     pub fn initialized(&self) -> Value {
-        let model = self.session.as_ref().map_or("", |session| &session.model);
+        let model = self.model();
         let command =
             |row: &CommandRow| json!({"name": row.name, "description": row.help, "argumentHint": row.args});
         json!({
@@ -130,7 +138,7 @@ impl<O: Write> Claude<O> {
     }
 
     fn block(&mut self, block: Value) -> io::Result<()> {
-        let model = self.session.as_ref().map_or("", |session| &session.model);
+        let model = self.model();
         let message = assistant_message(&self.message_id, model, vec![block]);
         self.message(json!({"type": "assistant", "message": message, "parent_tool_use_id": null}))
     }
@@ -258,7 +266,7 @@ impl<O: Write> Printer for Claude<O> {
 }
 
 /// The version of Claude's protocol, which its SDKs ask for, and ours.
-fn version() -> &'static str {
+pub fn version() -> &'static str {
     concat!("2.1.0 (mycode ", env!("CARGO_PKG_VERSION"), ")")
 }
 

@@ -9,7 +9,8 @@ use futures_util::stream::{Stream, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::claude::Claude;
+use super::claude::{self, Claude};
+use super::context_usage::context_usage;
 use super::host::{self, FromHost, HostLink, Unanswered, response};
 use crate::exec::output_schema::OutputSchema;
 use crate::exec::printer::{Printer, failed};
@@ -18,7 +19,7 @@ use crate::exec::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::protocol::exit_code::ExitCode;
-use base::protocol::op::{Attachment, Control, Idle, Op};
+use base::protocol::op::{Attachment, Control, Idle, Op, Quick};
 
 struct Talk<'p, O> {
     ops: UnboundedSender<Op>,
@@ -26,6 +27,10 @@ struct Talk<'p, O> {
     printer: &'p mut Claude<O>,
     answer: TurnAnswer,
     queue: VecDeque<Value>,
+    /// Requests that wait for the account of the window.
+    ledgers: VecDeque<String>,
+    /// With which the session began, once another was chosen.
+    model: Option<String>,
     running: bool,
     last: Option<TurnEnd>,
 }
@@ -40,8 +45,8 @@ pub async fn converse<O: Write>(
 ) -> ExecOutcome {
     let mut interrupts = std::pin::pin!(interrupts.fuse());
     let answer = TurnAnswer::new(schema);
-    let (queue, running, last) = (VecDeque::new(), false, None);
-    let mut talk = Talk { ops, link, printer, answer, queue, running, last };
+    let (queue, ledgers, running, last) = (VecDeque::new(), VecDeque::new(), false, None);
+    let mut talk = Talk { ops, link, printer, answer, queue, ledgers, model: None, running, last };
     let mut interrupted = false;
     let lost = loop {
         let begun = talk.begin();
@@ -128,6 +133,12 @@ impl<O: Write> Talk<'_, O> {
                 Some(line) => self.printer.write(&line),
                 None => Ok(()),
             },
+            Event::Ledger(view) => match self.ledgers.pop_front() {
+                Some(id) => {
+                    self.printer.write(&response(&id, Ok(context_usage(&view, self.printer.model()))))
+                }
+                None => Ok(()),
+            },
             event => {
                 self.answer.event(&event);
                 self.printer.event(&event)?;
@@ -169,6 +180,11 @@ impl<O: Write> Talk<'_, O> {
                 Some(waiting) => self.answered(waiting, answer),
                 None => Ok(()),
             },
+            FromHost::Request { id, request } if request["subtype"] == "get_context_usage" => {
+                self.ledgers.push_back(id);
+                self.op(Control::ShowContext);
+                Ok(())
+            }
             FromHost::Request { id, request } => {
                 let answer = self.requested(&request);
                 self.printer.write(&response(&id, answer))
@@ -205,14 +221,22 @@ impl<O: Write> Talk<'_, O> {
             "set_permission_mode" => {
                 let ops = host::mode(request["mode"].as_str().unwrap_or_default())?;
                 ops.into_iter().for_each(|op| self.op(op));
+                return Ok(json!({"mode": request["mode"]}));
+            }
+            "rename_session" => {
+                let title = request["title"].as_str().unwrap_or_default().to_owned();
+                let session = self.printer.session().ok_or("there is no session yet")?;
+                self.op(Quick::RenameSession { session, title });
             }
             "set_model" => {
-                let model = request["model"].as_str().ok_or("name a model")?.to_owned();
+                let first = self.model.get_or_insert_with(|| self.printer.model().to_owned());
+                let model = request["model"].as_str().unwrap_or(first).to_owned();
                 self.op(Idle::SetModel { model });
             }
             // What its servers say of their own accord; effort says how long the model may think.
             "mcp_message" | "set_max_thinking_tokens" => {}
             "mcp_status" => return Ok(self.printer.mcp_status()),
+            "get_binary_version" => return Ok(json!({"version": claude::version()})),
             _ => return Err(format!("mycode does not support the control request {kind}")),
         }
         Ok(json!({}))

@@ -2,5 +2,6 @@
 
 pub mod claude;
 pub mod codex;
+pub mod context_usage;
 pub mod converse;
 pub mod host;

@@ -10,14 +10,17 @@ use crate::cli::report::{self, Failure, OrFail};
 use agent::assemble::Setup;
 use base::config::permission_rules;
 use base::config::trusted::agent_files::AgentFile;
+use base::config::trusted::own_files::OwnFiles;
+use base::config::trusted::plugin::Plugin;
 use base::protocol::claude_tools;
 use base::protocol::op::Attachment;
 use base::{file, path};
 use context::session::log;
 use frontend::exec::compat::claude::ClaudeForm;
 use frontend::exec::run::OutputForm;
+use guard::policy::tool_rule::ToolRule;
 use tools::mcp::servers;
-use tools::registry;
+use tools::{own_agents, registry};
 
 const MAX_IMAGE: u64 = 32 * 1024 * 1024;
 const MAX_TEXT: u64 = 1024 * 1024;
@@ -73,6 +76,14 @@ pub struct FormArgs {
     /// Sub-agents in Claude's form
     #[arg(long, hide = true)]
     pub agents: Option<String>,
+
+    /// The sub-agent that does the task itself
+    #[arg(long, hide = true)]
+    pub agent: Option<String>,
+
+    /// A plugin that is active for this run
+    #[arg(long, hide = true)]
+    pub plugin_dir: Vec<PathBuf>,
 }
 
 impl FormArgs {
@@ -139,6 +150,9 @@ impl FormArgs {
         if let Some(written) = &self.agents {
             own.agents.extend(agents(&json("--agents", written)?));
         }
+        for folder in &self.plugin_dir {
+            bring_plugin(own, folder)?;
+        }
         setup.instructions = self.append_system_prompt.join("\n\n");
         if let Some(id) = &self.session_id {
             if !is_uuid(id) {
@@ -153,6 +167,32 @@ impl FormArgs {
         }
         Ok(())
     }
+}
+
+pub fn bring_plugin(own: &mut OwnFiles, folder: &Path) -> Result<(), Failure> {
+    let hint = "name a folder with skills, commands, agents, hooks or servers in it";
+    let plugin = Plugin::in_folder(folder)
+        .ok_or_else(|| Failure::usage(format!("--plugin-dir {}: no plugin", folder.display()), hint))?;
+    own.add_plugin(plugin.files, plugin.root);
+    Ok(())
+}
+
+/// The session works as this sub-agent: with its instructions, and only its tools.
+pub fn lead(setup: &mut Setup, name: &str) -> Result<(), Failure> {
+    let (kinds, _) = own_agents::read(&setup.loaded.own.agents);
+    let kind = kinds.into_iter().find(|kind| kind.name == name).ok_or_else(|| {
+        let hint = "define it with --agents, or in .claude/agents of a trusted project";
+        Failure::usage(format!("--agent {name}: there is no such sub-agent"), hint)
+    })?;
+    setup.instructions = format!("{}\n\n{}", setup.instructions, kind.prompt).trim().to_owned();
+    if let Some(tools) = kind.tools {
+        let mut all = registry::builtin();
+        all.extend(registry::on_demand(true));
+        let others = all.iter().map(|tool| tool.name()).filter(|name| !tools.contains(name));
+        let denied = others.filter_map(|name| ToolRule::parse(name).ok());
+        setup.limits.rules.denied.extend(denied);
+    }
+    Ok(())
 }
 
 pub fn brought(option: &str, value: &Value) -> AgentFile {

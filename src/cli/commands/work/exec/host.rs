@@ -1,13 +1,14 @@
 //! `mycode exec` led by the program on its standard input, as Claude's SDKs do.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tokio::io::BufReader;
 
 use super::args::ExecArgs;
-use super::form::{agents, brought};
+use super::form::{agents, bring_plugin, brought, lead};
 use super::setup;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
@@ -37,7 +38,10 @@ pub async fn run(
         setup.limits.has_schema = schema.is_some();
         setup.interactive = args.form.ask_host;
         setup.host = Some(Arc::new(link.port.clone()));
-        initialize(&mut setup, &wanted);
+        initialize(&mut setup, &wanted)?;
+        if let Some(name) = &args.form.agent {
+            lead(&mut setup, name)?;
+        }
         let form = args.form.claude(&setup);
         Ok::<_, Failure>((assemble::start(setup)?, form))
     };
@@ -57,7 +61,7 @@ pub async fn run(
 }
 
 /// What an `initialize` request wants of the session.
-fn initialize(setup: &mut Setup, wanted: &Value) {
+fn initialize(setup: &mut Setup, wanted: &Value) -> Result<(), Failure> {
     let own = &mut setup.loaded.own;
     if wanted["hooks"].is_object() {
         own.hooks.push(callback::settings(&wanted["hooks"]));
@@ -75,4 +79,9 @@ fn initialize(setup: &mut Setup, wanted: &Value) {
     for text in prompts.chain([&wanted["appendSystemPrompt"]]).filter_map(Value::as_str) {
         setup.instructions = format!("{}\n\n{text}", setup.instructions).trim().to_owned();
     }
+    let plugins = wanted["plugins"].as_array().into_iter().flatten();
+    for folder in plugins.filter_map(|plugin| plugin["path"].as_str()) {
+        bring_plugin(&mut setup.loaded.own, Path::new(folder))?;
+    }
+    Ok(())
 }

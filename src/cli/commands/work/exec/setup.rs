@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::args::ExecArgs;
-use super::form::written_or_in_file;
+use super::form::{lead, written_or_in_file};
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
@@ -25,6 +25,9 @@ pub async fn setup(cli: &SharedArgs, args: &ExecArgs, which: &SessionSelector) -
     args.form.extend(&mut cli.model)?;
     let mut setup = agent_setup::setup(&cli, false, which).await?;
     args.form.apply(&mut setup)?;
+    if let Some(name) = args.form.agent.as_ref().filter(|_| !args.form.host) {
+        lead(&mut setup, name)?;
+    }
     let limits = &mut setup.limits;
     limits.review = args.review;
     limits.keep = args.limits.keep || setup.loaded.work.keep_services;
