@@ -14,7 +14,12 @@ use crate::shell::interpret::call::Call;
 use base::config::permission_rules::RuleSource;
 use base::path;
 use base::search::fuzzy;
+use base::search::words::listed;
 
+/// Claude Code's tools that have no counterpart here (its tools reference, November 2026).
+const THEIRS: &str = "CronCreate CronDelete CronList EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree LSP \
+    ListMcpResourcesTool Monitor NotebookEdit NotebookRead PowerShell ReadMcpResourceTool RemoteTrigger SendMessage \
+    SlashCommand TeamCreate TeamDelete ToolSearch Workflow";
 const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read", "WebFetch"];
 
 #[derive(Clone, Debug, Default)]
@@ -43,9 +48,12 @@ impl FlagRules {
             let place = (!source.place.is_empty()).then(|| Arc::from(source.place.as_str()));
             let lists = &source.lists;
             for (kind, texts) in [("allow", &lists.allow), ("ask", &lists.ask), ("deny", &lists.deny)] {
-                // Other programs allow tools of their own, which does no harm here.
-                let may_be_unknown = source.foreign && kind == "allow";
-                let check = |rule: &ToolRule| if may_be_unknown { Ok(()) } else { exists(rule, names) };
+                // Other programs allow and forbid tools of their own, which does no harm here.
+                let may_be_unknown = |rule: &ToolRule| {
+                    source.foreign
+                        && (kind == "allow" || listed(THEIRS, &rule.tool) && rule.pattern.is_none())
+                };
+                let check = |rule: &ToolRule| if may_be_unknown(rule) { Ok(()) } else { exists(rule, names) };
                 for text in texts.iter().flat_map(|value| split(value)) {
                     let added = ToolRule::parse(&text)
                         .map(|rule| ToolRule { tool: ours(&rule.tool), place: place.clone(), ..rule })
@@ -116,7 +124,8 @@ fn split(text: &str) -> Vec<String> {
 
 /// What a rule grants; `None` if there would be no question anyway.
 pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
-    let pattern = rule.pattern.as_deref();
+    let whole = |pattern: &&str| ["*", "**", "./**", "/**"].contains(pattern);
+    let pattern = rule.pattern.as_deref().filter(|pattern| !whole(pattern));
     let refused = |why: &str| Err(why.to_owned());
     let server = rule.tool.strip_prefix("mcp__").map(|rest| rest.split_once("__").unwrap_or((rest, "*")));
     Ok(Some(match (rule.tool.as_str(), pattern) {
@@ -131,11 +140,11 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
             SessionGrant::Prefix(words)
         }
         ("Edit" | "Write" | "MultiEdit" | "NotebookEdit", None) => SessionGrant::Writes,
-        ("Edit" | "Write" | "MultiEdit" | "NotebookEdit", Some(_)) => {
-            return refused(
-                "changes are allowed for the whole workspace (Edit), or kept from places with --deny",
-            );
+        ("Edit" | "Write" | "MultiEdit" | "NotebookEdit", Some(pattern)) => {
+            SessionGrant::WritesTo(pattern.to_owned())
         }
+        // The project itself.
+        ("Read" | "Glob" | "Grep" | "LS", None) if rule.pattern.is_some() => return Ok(None),
         ("Read" | "Glob" | "Grep" | "LS", None) => SessionGrant::ReadFolder(PathBuf::from("/")),
         ("Read" | "Glob" | "Grep" | "LS", Some(place)) => {
             let place = place.strip_prefix('/').filter(|rest| rest.starts_with('/')).unwrap_or(place);
@@ -152,7 +161,9 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
             SessionGrant::Host(host.strip_prefix("domain:").unwrap_or(host).to_owned())
         }
         ("WebFetch", None) => return refused("name the host, as in WebFetch(docs.rs)"),
-        (_, Some(_)) => return refused("only Bash, Read and WebFetch take something in brackets"),
+        // They need no permission.
+        ("Skill" | "Task" | "Agent" | "SlashCommand", Some(_)) => return Ok(None),
+        (_, Some(_)) => return refused("only Bash, Edit, Read and WebFetch take something in brackets"),
         (_, None) if server.is_some() => {
             let (server, tool) = server.unwrap_or_default();
             SessionGrant::Tool(format!("{server}.{tool}"))

@@ -13,7 +13,7 @@ use super::denied_paths::DeniedPaths;
 use super::flag_rules::{self, FlagRules};
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
-use super::tool_rule::ToolRule;
+use super::tool_rule::{ToolRule, is_about_path};
 use crate::policy::programs::assessment::Risk;
 use base::file::{self, FileError};
 use base::folder::update::update;
@@ -216,6 +216,12 @@ impl Rules {
         self.granted().any(|grant| *grant == SessionGrant::Writes)
     }
 
+    /// To a file of the workspace.
+    pub fn write_allowed(&self, path: &Path, scope: &PathScope) -> bool {
+        let names = |grant: &SessionGrant| matches!(grant, SessionGrant::WritesTo(pattern) if is_about_path(pattern, path, &scope.workspace));
+        self.writes_allowed() || self.granted().any(names)
+    }
+
     pub fn read_allowed(&self, path: &Path, scope: &PathScope) -> bool {
         self.granted().any(|grant| grant.reads(path, scope))
     }
@@ -317,7 +323,8 @@ fn tool_grant(tool: &str, scope: &PathScope) -> Option<SessionGrant> {
             None => Some(SessionGrant::Command(command.to_owned())),
         },
         _ => flag_rules::grant(&rule).ok()?.filter(|grant| {
-            matches!(grant, SessionGrant::Writes | SessionGrant::Host(_) | SessionGrant::Tool(_))
+            use SessionGrant::{Host, Tool, Writes, WritesTo};
+            matches!(grant, Writes | WritesTo(_) | Host(_) | Tool(_))
         }),
     }
 }

@@ -19,6 +19,8 @@ pub enum SessionGrant {
     /// This exact command: it has no safe prefix.
     Command(String),
     Writes,
+    /// To files of the workspace that this rule's pattern names.
+    WritesTo(String),
     /// This exact file or folder, without what is below it.
     ReadPath(PathBuf),
     /// Everything below this folder except secrets.
@@ -94,6 +96,7 @@ impl SessionGrant {
             Self::Prefix(prefix) => format!("commands that begin with `{prefix}`"),
             Self::Command(_) => "this exact command".to_owned(),
             Self::Writes => "changes to files in the workspace".to_owned(),
+            Self::WritesTo(pattern) => format!("changes to {pattern}"),
             Self::ReadPath(path) => format!("reading {}", path.display()),
             Self::ReadFolder(folder) => format!("reading all files in {}", folder.display()),
             Self::Host(host) => format!("reading pages of {host}"),

@@ -93,7 +93,7 @@ impl VerdictInputs<'_> {
                 if inside.starts_with(".git") || protected_paths::steers(inside) {
                     ask(format!("edits {}, which other programs run or load", inside.display()))
                 } else if matches!(self.permission, Permission::AcceptEdits | Permission::Auto)
-                    || self.rules.writes_allowed()
+                    || self.rules.write_allowed(path, self.scope)
                 {
                     Verdict::Allow
                 } else {
