@@ -163,7 +163,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         dispatcher.describe(registry::with_patch);
     }
     notices.extend(dispatcher.policy.rules().damage());
-    if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.can_mask() {
+    if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.can_mask(setup.interactive) {
         notices.push(texts::denied_by_words_only());
     }
     if loaded.web.search && dispatcher.cx.web.searcher.is_none() {

@@ -19,7 +19,6 @@ use tools::cx::ToolCx;
 /// Exports a log's session to a file, overwriting only with `force`. The error is worded to end a sentence.
 pub type Exporter = fn(log: &Path, file: &Path, force: bool) -> Result<(), String>;
 
-/// What the layers above do for an agent.
 #[derive(Clone, Copy)]
 pub struct Ports {
     pub exporter: Exporter,

@@ -16,7 +16,6 @@ pub struct AgentType {
     /// Never changes anything, so several may run at once.
     pub only_reads: bool,
     pub light: bool,
-    /// Works in a git worktree of its own.
     pub own_tree: bool,
     pub max_steps: u32,
 }

@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::arguments::ignored::Ignored;
 use super::arguments::normalize::normalize;
 use super::cx::ToolCx;
+use base::config::prompts;
 use base::model::call::ToolSpec;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::process::task;
@@ -77,9 +78,6 @@ pub trait TypedTool: Send + Sync + 'static {
     type Args: DeserializeOwned + Send + Sync + 'static;
 
     const NAME: &'static str;
-
-    /// Shown to the model: from `prompts/tools/<name>.md`.
-    const DESCRIPTION: &'static str;
 
     /// Changes nothing, so several calls may run at once.
     const READ_ONLY: bool = false;
@@ -248,7 +246,8 @@ impl<T: TypedTool> Tool for T {
     }
 
     fn spec(&self) -> ToolSpec {
-        ToolSpec { name: T::NAME.into(), description: T::DESCRIPTION.trim().into(), schema: T::schema() }
+        let description = prompts::of_tool(T::NAME).trim().into();
+        ToolSpec { name: T::NAME.into(), description, schema: T::schema() }
     }
 
     fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {

@@ -14,7 +14,6 @@ pub struct SubTask {
     /// Whether to use the light model; `None`: decided by the type.
     pub light: Option<bool>,
     pub resume: Option<String>,
-    /// It works in a git worktree of its own.
     pub own_tree: bool,
     /// Its caller goes on meanwhile, so that it must not change the caller's files.
     pub background: bool,

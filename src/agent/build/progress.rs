@@ -63,7 +63,6 @@ pub struct Show {
     json: bool,
     /// The last progress line, to skip repeats.
     last: Arc<Mutex<String>>,
-    /// Gets every line, too.
     log: Option<Arc<File>>,
 }
 

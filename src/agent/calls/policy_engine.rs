@@ -370,11 +370,11 @@ impl PolicyEngine {
         self.sandbox && permission != Permission::Full
     }
 
-    /// Whether commands can be kept from the files that rules deny: without namespaces only those in the sandbox.
-    pub fn can_mask(&self) -> bool {
+    /// Whether all commands can be kept from the files that rules deny. A user's yes leads out of the sandbox.
+    pub fn can_mask(&self, interactive: bool) -> bool {
         let (status, level) = (probe::status(), self.permission());
         let confined = matches!(level, Permission::ReadOnly | Permission::Auto) && self.confines(level);
-        status.layers.namespaces || confined && status.files
+        status.layers.namespaces || confined && status.files && !interactive
     }
 
     pub fn support(&self, permission: Permission) -> SandboxSupport {

@@ -17,7 +17,6 @@ use context::tokens::request_size::Countable as _;
 
 /// Tokens. Less than this is no reply.
 const LEAST_REPLY: u32 = 256;
-/// Where a model's limit isn't known.
 const LONG_REPLY: u32 = 32_000;
 
 struct Metered {

@@ -80,7 +80,6 @@ impl SubAgentRunner {
         report
     }
 
-    /// The worktree of one that has its own, or had; and the agent's id.
     async fn tree(
         &self,
         task: &SubTask,
@@ -156,7 +155,6 @@ impl SubAgentRunner {
         })
     }
 
-    /// The log of the agent to resume.
     async fn earlier(&self, resume: Option<String>) -> Result<Option<PathBuf>, String> {
         let (Some(id), state) = (resume, self.state.clone()) else { return Ok(None) };
         let found = task::blocking(move || {

@@ -37,7 +37,6 @@ use tools::plan::skill::SkillTool;
 use tools::run::shell::Shell;
 use tools::skill::set::SkillSet;
 
-/// A git worktree in which a sub-agent works.
 pub trait AgentTree: Send + Sync {
     fn folder(&self) -> &Path;
 

@@ -10,28 +10,35 @@ pub const MODE_EXPLORE: &str = include_str!("../../../prompts/modes/explore.md")
 pub const MODE_ANALYZE: &str = include_str!("../../../prompts/modes/analyze.md");
 pub const MODE_PLAN: &str = include_str!("../../../prompts/modes/plan.md");
 
-pub const TOOL_LS: &str = include_str!("../../../prompts/tools/ls.md");
-pub const TOOL_GLOB: &str = include_str!("../../../prompts/tools/glob.md");
-pub const TOOL_GREP: &str = include_str!("../../../prompts/tools/grep.md");
-pub const TOOL_READ: &str = include_str!("../../../prompts/tools/read.md");
-pub const TOOL_WRITE: &str = include_str!("../../../prompts/tools/write.md");
-pub const TOOL_EDIT: &str = include_str!("../../../prompts/tools/edit.md");
+const TOOLS: [(&str, &str); 18] = [
+    ("LS", include_str!("../../../prompts/tools/ls.md")),
+    ("Glob", include_str!("../../../prompts/tools/glob.md")),
+    ("Grep", include_str!("../../../prompts/tools/grep.md")),
+    ("Read", include_str!("../../../prompts/tools/read.md")),
+    ("Write", include_str!("../../../prompts/tools/write.md")),
+    ("Edit", include_str!("../../../prompts/tools/edit.md")),
+    ("MultiEdit", include_str!("../../../prompts/tools/multi_edit.md")),
+    ("Bash", include_str!("../../../prompts/tools/bash.md")),
+    ("Job", include_str!("../../../prompts/tools/job.md")),
+    ("TodoWrite", include_str!("../../../prompts/tools/todo_write.md")),
+    ("AskUser", include_str!("../../../prompts/tools/ask_user.md")),
+    ("Locate", include_str!("../../../prompts/tools/locate.md")),
+    ("Recall", include_str!("../../../prompts/tools/recall.md")),
+    ("Note", include_str!("../../../prompts/tools/note.md")),
+    ("WebFetch", include_str!("../../../prompts/tools/web_fetch.md")),
+    ("WebSearch", include_str!("../../../prompts/tools/web_search.md")),
+    ("Symbols", include_str!("../../../prompts/tools/symbols.md")),
+    ("Task", include_str!("../../../prompts/tools/task.md")),
+];
+
+pub fn of_tool(name: &str) -> &'static str {
+    TOOLS.iter().find(|(tool, _)| *tool == name).map_or("", |(_, text)| *text)
+}
+
 pub const TOOL_APPLY_PATCH: &str = include_str!("../../../prompts/tools/apply_patch.md");
-pub const TOOL_MULTI_EDIT: &str = include_str!("../../../prompts/tools/multi_edit.md");
-pub const TOOL_BASH: &str = include_str!("../../../prompts/tools/bash.md");
-pub const TOOL_JOB: &str = include_str!("../../../prompts/tools/job.md");
-pub const TOOL_TODO_WRITE: &str = include_str!("../../../prompts/tools/todo_write.md");
-pub const TOOL_ASK_USER: &str = include_str!("../../../prompts/tools/ask_user.md");
-pub const TOOL_LOCATE: &str = include_str!("../../../prompts/tools/locate.md");
-pub const TOOL_RECALL: &str = include_str!("../../../prompts/tools/recall.md");
-pub const TOOL_NOTE: &str = include_str!("../../../prompts/tools/note.md");
 pub const TOOL_MORE_TOOLS: &str = include_str!("../../../prompts/tools/more_tools.md");
 pub const TOOL_SKILL: &str = include_str!("../../../prompts/tools/skill.md");
-pub const TOOL_WEB_FETCH: &str = include_str!("../../../prompts/tools/web_fetch.md");
-pub const TOOL_WEB_SEARCH: &str = include_str!("../../../prompts/tools/web_search.md");
 pub const WEB_SEARCH: &str = include_str!("../../../prompts/web_search.md");
-pub const TOOL_SYMBOLS: &str = include_str!("../../../prompts/tools/symbols.md");
-pub const TOOL_TASK: &str = include_str!("../../../prompts/tools/task.md");
 
 pub const AGENT_GENERAL: &str = include_str!("../../../prompts/agents/general.md");
 pub const AGENT_EXPLORE: &str = include_str!("../../../prompts/agents/explore.md");

@@ -188,7 +188,6 @@ pub enum ReminderTopic {
     Review,
     /// What the goal's check said; begins a round.
     Goal,
-    /// What sub-agents in the background report.
     Agents,
 }
 

@@ -42,7 +42,6 @@ impl Phase {
         }
     }
 
-    /// Of the report.
     pub fn section(self, answer: &str) -> String {
         format!("\n## {}\n\n{}\n", self.into_str(), answer.trim())
     }

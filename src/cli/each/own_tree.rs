@@ -18,7 +18,6 @@ use base::text::one_line;
 use guard::redact::detector;
 
 const AGENTS: &str = "agents";
-/// Of a commit's name, as git shortens it in large repositories.
 const SHORT: usize = 12;
 
 pub struct OwnTree {
@@ -50,12 +49,10 @@ impl OwnTree {
         ids.find(|id| id.starts_with(wanted))
     }
 
-    /// Of the project that it was made from.
     pub fn project_state(&self) -> PathBuf {
         Paths::from_env().project(&self.root)
     }
 
-    /// Commits what was changed and says where it is.
     pub async fn end(self, task: &str, result: &Result<u8, Failure>) -> Result<(), Failure> {
         let code = result.as_ref().map_or_else(|failure| failure.kind as u8, |code| *code);
         let (branch, id) = (self.branch(), self.id.clone());
@@ -73,7 +70,6 @@ impl OwnTree {
         format!("mycode/each/{}/{}", self.kind, self.id)
     }
 
-    /// Returns whether anything was changed.
     async fn close(self, task: &str, code: u8) -> Result<bool, Failure> {
         let subject = format!("mycode: {}", one_line(&detector::redact(task), 60));
         let hint = format!("the files are in {}", self.place.folder.display());
@@ -119,7 +115,6 @@ impl AgentTree for OwnTree {
     }
 }
 
-/// For a sub-agent; `None` if it has none and none is to be made.
 pub fn of_agent(
     root: PathBuf,
     id: String,

@@ -45,13 +45,11 @@ fn first_session(events: &Path) -> Option<(String, PathBuf)> {
     })
 }
 
-/// The log of the task's session with this id (or the beginning of it).
 pub fn find(root: &Path, id: &str) -> Option<PathBuf> {
     let agents = log::agents_of(&Paths::from_env().project(root));
     states(root).into_iter().chain([agents]).find_map(|state| list::find(&state, id).ok())
 }
 
-/// Whether a process has it open.
 pub fn is_running(log: &Path) -> bool {
     matches!(SessionLog::open(log), Err(LogError::Busy { .. }))
 }

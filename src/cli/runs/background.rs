@@ -88,7 +88,6 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
     .map(|()| 0)
 }
 
-/// The same arguments, with the id in place of `--bg`.
 fn with_id(args: impl Iterator<Item = OsString>, id: &str) -> Vec<OsString> {
     let mut place = Some(OsString::from(format!("--run-id={id}")));
     args.map(|arg| if arg == "--bg" { place.take().unwrap_or(arg) } else { arg }).collect()

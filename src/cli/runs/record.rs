@@ -140,7 +140,6 @@ fn create(path: &Path, record: &RunRecord) -> io::Result<HeldRun> {
     Ok(HeldRun(file))
 }
 
-/// The log of the run with this record.
 pub fn new_log(record: &Path) -> io::Result<File> {
     if let Some(folder) = record.parent() {
         file::create_private_folder(folder)?;

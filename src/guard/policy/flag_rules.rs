@@ -1,7 +1,7 @@
 //! What one run may and may not do by the user's flags, whatever its permission level: `--allow 'Bash(cargo
 //! test)'`, `--deny 'Edit(migrations/**)'`. A rule that we can't express is an error, never ignored.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::access::Access;
@@ -70,6 +70,18 @@ impl FlagRules {
             }
         }
         Ok(all)
+    }
+
+    /// In a task's worktree, which lies in the project that it was made from, rules about files hold for the files of both.
+    pub fn in_worktree(mut self, workspace: &Path) -> Self {
+        let own = workspace.ancestors().find(|up| up.ends_with(".mycode"));
+        if let Some(project) = own.and_then(Path::parent) {
+            for rules in [&mut self.asked, &mut self.denied] {
+                let more: Vec<ToolRule> = rules.iter().flat_map(|rule| rule.elsewhere(project)).collect();
+                rules.extend(more);
+            }
+        }
+        self
     }
 
     fn add(

@@ -27,7 +27,30 @@ pub enum Match {
     Yes,
 }
 
+const FILE_TOOLS: [&str; 4] = ["Read", "Edit", "Write", "MultiEdit"];
+
 impl ToolRule {
+    /// A rule about the workspace's files for the project in which it lies, or the other way round.
+    pub fn elsewhere(&self, project: &Path) -> Vec<Self> {
+        let Some(pattern) = self.pattern.as_ref().filter(|_| FILE_TOOLS.iter().any(|tool| self.names(tool)))
+        else {
+            return Vec::new();
+        };
+        let (start, rest) = start_of(pattern, Path::new(""));
+        let there = project.display();
+        let patterns = if start.as_os_str().is_empty() {
+            match rest == pattern && !rest.contains('/') {
+                true => vec![format!("/{there}/**/{rest}"), format!("/{there}/**/{rest}/**")],
+                false => vec![format!("/{there}/{rest}")],
+            }
+        } else {
+            let inside = start.join(rest);
+            let inside = inside.strip_prefix(project).ok();
+            inside.map(|rest| format!("/{}", rest.display())).into_iter().collect()
+        };
+        patterns.into_iter().map(|pattern| Self { pattern: Some(pattern), ..self.clone() }).collect()
+    }
+
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (tool, pattern) = match text.split_once('(') {

@@ -57,7 +57,8 @@ impl SandboxStatus {
                 "off, because they would be shared with other programs: SysV and POSIX queues, terminals and \
                  /dev/shm if others use them, sockets unless the network is allowed",
                 "not prevented: seeing which other programs run, reading other files of the system, using up \
-                 memory and disk space",
+                 memory and disk space; outside the sandbox (approved, or at `full`), reaching files that rules deny \
+                 without naming them",
             ],
         });
         limits

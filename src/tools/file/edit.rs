@@ -16,7 +16,6 @@ use crate::file::matching::diagnose;
 use crate::file::matching::lines::{Lines, visible};
 use crate::file::matching::match_edit::{self, MatchLevel, Refusal, TextEdit};
 use crate::paths::{PathTarget, change_access, existing_target, target, write_access};
-use base::config::prompts;
 use base::model::envelope::ErrorCode;
 use base::path;
 use base::text::{elide, one_line};
@@ -49,7 +48,6 @@ pub struct Edit;
 impl TypedTool for Edit {
     type Args = EditArgs;
     const NAME: &'static str = "Edit";
-    const DESCRIPTION: &'static str = prompts::TOOL_EDIT;
     const ARGUMENTS: &'static str = "path, old_string, new_string, replace_all? boolean";
     const WORK: ToolWork<EditArgs> = ToolWork::Blocking(|args, cx| match &args.patch {
         Some(patch) => apply::carry_out(patch, args.directory.as_deref(), cx),
@@ -86,7 +84,6 @@ pub struct MultiEdit;
 impl TypedTool for MultiEdit {
     type Args = EditArgs;
     const NAME: &'static str = "MultiEdit";
-    const DESCRIPTION: &'static str = prompts::TOOL_MULTI_EDIT;
     const ARGUMENTS: &'static str = "path, edits [old_string, new_string, replace_all? boolean]";
     const WORK: ToolWork<EditArgs> = Edit::WORK;
 

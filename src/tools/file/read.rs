@@ -11,7 +11,6 @@ use crate::cx::ToolCx;
 use crate::file::matching::lines::Lines;
 use crate::paths::{PathTarget, disk_error, open, read_access, read_at};
 use base::clock;
-use base::config::prompts;
 use base::file;
 use base::format::encoding::{self, Encoding};
 use base::format::picture;
@@ -39,7 +38,6 @@ pub struct Read;
 impl TypedTool for Read {
     type Args = Args;
     const NAME: &'static str = "Read";
-    const DESCRIPTION: &'static str = prompts::TOOL_READ;
     const ARGUMENTS: &'static str = "path, start_line? integer, limit? integer";
     const READ_ONLY: bool = true;
     const WORK: ToolWork<Args> =

@@ -9,7 +9,6 @@ use crate::api::{Preview, ToolError, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
 use crate::file::matching::apply;
 use crate::paths::{target, write_access};
-use base::config::prompts;
 use base::file;
 use base::pattern::Pattern;
 use base::text::one_line;
@@ -27,7 +26,6 @@ pub struct Write;
 impl TypedTool for Write {
     type Args = Args;
     const NAME: &'static str = "Write";
-    const DESCRIPTION: &'static str = prompts::TOOL_WRITE;
     const ARGUMENTS: &'static str = "path, content";
     const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| {
         change::carry_out(cx, || plan(&args.path, args.content.as_deref(), cx))

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::paths::{PathTarget, folder_or_root, look, skipped_folders, target};
-use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::{Observation, Search};
 use base::path::{display, on_one_line};
@@ -44,7 +43,6 @@ pub struct Glob;
 impl TypedTool for Glob {
     type Args = Args;
     const NAME: &'static str = "Glob";
-    const DESCRIPTION: &'static str = prompts::TOOL_GLOB;
     const ARGUMENTS: &'static str = "pattern, path?, limit? integer";
     const READ_ONLY: bool = true;
     const WORK: ToolWork<Args> = ToolWork::Blocking(search);

@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
 use crate::paths::{PathTarget, disk_error, folder_or_root, look, read_access, read_at, skipped_folders};
-use base::config::prompts;
 use base::file;
 use base::model::envelope::Envelope;
 use base::model::observation::{Observation, Search};
@@ -51,7 +50,6 @@ pub struct Grep;
 impl TypedTool for Grep {
     type Args = Args;
     const NAME: &'static str = "Grep";
-    const DESCRIPTION: &'static str = prompts::TOOL_GREP;
     const ARGUMENTS: &'static str =
         "pattern, path?, include?, ignore_case? boolean, context? integer, limit? integer";
     const READ_ONLY: bool = true;

@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
-use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::{Observation, Search};
 use base::path::on_one_line;
@@ -38,7 +37,6 @@ pub struct Locate;
 impl TypedTool for Locate {
     type Args = Args;
     const NAME: &'static str = "Locate";
-    const DESCRIPTION: &'static str = prompts::TOOL_LOCATE;
     const ARGUMENTS: &'static str = "query?, with? strings, k? integer";
     const READ_ONLY: bool = true;
     const WORK: ToolWork<Args> = ToolWork::Blocking(locate);

@@ -9,7 +9,6 @@ use serde::Deserialize;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::paths::{PathTarget, disk_error, folder_or_root, look, read_access, read_at};
-use base::config::prompts;
 use base::file::special_kind;
 use base::folder::handle::Folder;
 use base::model::envelope::Envelope;
@@ -34,7 +33,6 @@ pub struct Ls;
 impl TypedTool for Ls {
     type Args = Args;
     const NAME: &'static str = "LS";
-    const DESCRIPTION: &'static str = prompts::TOOL_LS;
     const ARGUMENTS: &'static str = "path?, offset? integer, limit? integer";
     const READ_ONLY: bool = true;
     const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| {

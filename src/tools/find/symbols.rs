@@ -17,7 +17,6 @@ use crate::lsp::protocol::{self, Place};
 use crate::lsp::server::Server;
 use crate::lsp::servers::{NoServer, column};
 use crate::paths::{folder_or_root, read_access, target};
-use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::{Observation, Search};
 use base::path::display;
@@ -71,7 +70,6 @@ pub struct Symbols;
 impl TypedTool for Symbols {
     type Args = Args;
     const NAME: &'static str = "Symbols";
-    const DESCRIPTION: &'static str = prompts::TOOL_SYMBOLS;
     const ARGUMENTS: &'static str = "action? definition|references|hover, symbol?, path?, line? integer";
     const READ_ONLY: bool = true;
     const WORK: ToolWork<Args> = ToolWork::Async(|args, cx| {

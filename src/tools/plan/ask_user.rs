@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
-use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::observation::{Answers, Observation};
 use base::protocol::approval::AskedQuestion;
@@ -22,7 +21,6 @@ pub struct AskUser;
 impl TypedTool for AskUser {
     type Args = Args;
     const NAME: &'static str = "AskUser";
-    const DESCRIPTION: &'static str = prompts::TOOL_ASK_USER;
     const ARGUMENTS: &'static str = "questions [question, options? strings]";
     const WORK: ToolWork<Args> = ToolWork::Async(|args, cx| Box::pin(ask(args, cx)));
 

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use crate::api::{Preview, ToolError, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
 use base::clock;
-use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::{Noted, Observation};
 use base::text;
@@ -54,7 +53,6 @@ pub struct Note;
 impl TypedTool for Note {
     type Args = Args;
     const NAME: &'static str = "Note";
-    const DESCRIPTION: &'static str = prompts::TOOL_NOTE;
     const ARGUMENTS: &'static str = "action create|read|update|search|list|summary|delete, id?, query?, type?, title?, content?, \
                                      tags? strings, files? strings, limit? integer";
     const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| {

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::ports::Originals;
-use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::item::ItemId;
 use base::model::observation::{Observation, Recalled};
@@ -32,7 +31,6 @@ pub struct Recall;
 impl TypedTool for Recall {
     type Args = Args;
     const NAME: &'static str = "Recall";
-    const DESCRIPTION: &'static str = prompts::TOOL_RECALL;
     const ARGUMENTS: &'static str = "id? integer, query?, agent?, offset? integer";
     const READ_ONLY: bool = true;
     const WORK: ToolWork<Args> = ToolWork::Blocking(recall);

@@ -11,10 +11,8 @@ use serde_json::{Value, json};
 use crate::agent_types::{self, TYPES};
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, object};
 use crate::cx::{SubAgents, ToolCx};
-use crate::run::jobs::AgentEnd;
 use crate::run::shell::Shell;
 use crate::sub_agent::{SubReport, SubTask};
-use base::config::prompts;
 use base::model::envelope::{Envelope, Status};
 use base::model::observation::{Delegated, Observation};
 use base::sanitize;
@@ -45,7 +43,6 @@ pub struct Task;
 impl TypedTool for Task {
     type Args = Args;
     const NAME: &'static str = "Task";
-    const DESCRIPTION: &'static str = prompts::TOOL_TASK;
     const ARGUMENTS: &'static str =
         "type, prompt, description?, model?, resume?, isolation?, background? boolean";
     const WORK: ToolWork<Args> = ToolWork::Async(work);
@@ -106,34 +103,31 @@ fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     })
 }
 
-/// What it reports is told when it ends.
 fn start(agents: &Arc<dyn SubAgents>, task: SubTask, title: &str, cx: &ToolCx) -> ToolOutcome {
     let failed = |error: io::Error| ToolError::failed(format!("the agent can't be started: {error}"));
     let path = cx.spill.reserve("agent").map_err(failed)?;
-    // It must not keep alive the jobs of which it is one.
-    let own =
-        ToolCx { shell: Arc::new(Shell::new(cx.shell.cwd())), progress: Arc::new(|_| {}), ..cx.clone() };
-    let agents = Arc::clone(agents);
-    let job = cx.shell.jobs.start_agent(title, path, |cancel| async move {
-        let (kind, own) = (task.kind.clone(), ToolCx { cancel, ..own });
-        match agents.run(task, &own).await {
-            Ok(report) => {
-                let envelope = envelope(&kind, &report);
-                let text = format!("{}\n{}", envelope.text, envelope.body);
-                let text = own.redactor.redact(&text, TextSource::Text);
-                AgentEnd {
-                    how: report.ended_early().unwrap_or_else(|| "done".to_owned()),
-                    report: sanitize::without_tags(&text).into_owned(),
-                    spent: Some((report.model, report.usage)),
-                }
-            }
-            Err(message) => {
-                AgentEnd { how: format!("failed: {message}"), report: String::new(), spent: None }
-            }
-        }
+    let job = cx.shell.jobs.begin(title, path, true).map_err(failed)?;
+    let own = ToolCx {
+        cancel: job.cancel.clone(),
+        // It must not keep alive the jobs of which it is one.
+        shell: Arc::new(Shell::new(cx.shell.cwd())),
+        progress: Arc::new(|_| {}),
+        ..cx.clone()
+    };
+    let (agents, running) = (Arc::clone(agents), Arc::clone(&job));
+    let number = cx.shell.jobs.follow(job, async move {
+        let report = match agents.run(task.clone(), &own).await {
+            Ok(report) => report,
+            Err(message) => return (format!("failed: {message}"), None),
+        };
+        let envelope = envelope(&task.kind, &report);
+        let text = format!("{}\n{}", envelope.text, envelope.body);
+        let text = own.redactor.redact(&text, TextSource::Text);
+        running.report(&sanitize::without_tags(&text), (Arc::clone(&report.model), report.usage));
+        (report.ended_early().unwrap_or_else(|| "done".to_owned()), None)
     });
-    let job = job.map_err(failed)?;
-    let said = format!("started as job {job}. Its report comes when it ends; Job waits for it or stops it");
+    let said =
+        format!("started as job {number}. Its report comes when it ends; Job waits for it or stops it");
     Ok(Envelope::success(said))
 }
 

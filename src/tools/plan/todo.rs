@@ -5,7 +5,6 @@ use serde::Deserialize;
 use super::todo_board::recap;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
-use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::{Observation, Todo, TodoStatus, Todos};
 use base::text;
@@ -22,7 +21,6 @@ pub struct TodoWrite;
 impl TypedTool for TodoWrite {
     type Args = Args;
     const NAME: &'static str = "TodoWrite";
-    const DESCRIPTION: &'static str = prompts::TOOL_TODO_WRITE;
     const ARGUMENTS: &'static str =
         "todos [content, status pending|in_progress|completed|cancelled], summary?";
     const WORK: ToolWork<Args> = ToolWork::Blocking(replace);

@@ -16,7 +16,6 @@ use crate::api::{Preview, ToolError, ToolOutcome, ToolWork, TypedTool, blocking,
 use crate::check::find;
 use crate::cx::ToolCx;
 use crate::paths::{disk_error, target};
-use base::config::prompts;
 use base::model::observation::Command;
 use base::process::run::CommandSpec;
 use base::text::one_line;
@@ -52,7 +51,6 @@ pub struct Bash;
 impl TypedTool for Bash {
     type Args = Args;
     const NAME: &'static str = "Bash";
-    const DESCRIPTION: &'static str = prompts::TOOL_BASH;
     const ARGUMENTS: &'static str =
         "command, directory?, background? boolean, timeout_ms? integer, network? boolean";
     const WORK: ToolWork<Args> = ToolWork::Async(|args, cx| Box::pin(run(args, cx)));

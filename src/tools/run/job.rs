@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
-use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::Command;
 
@@ -27,7 +26,6 @@ pub struct Job;
 impl TypedTool for Job {
     type Args = Args;
     const NAME: &'static str = "Job";
-    const DESCRIPTION: &'static str = prompts::TOOL_JOB;
     const ARGUMENTS: &'static str = "id? integer, wait_s? integer, stop? boolean";
     const WORK: ToolWork<Args> = ToolWork::Async(|args, cx| Box::pin(async move { look(&args, cx).await }));
 

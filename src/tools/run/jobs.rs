@@ -57,7 +57,6 @@ impl JobOutput {
         self.ended.as_ref().map_or("running", |end| &end.how)
     }
 
-    /// Its state and output, added to what is known of the call.
     pub fn envelope(&self, text: String, call: Command) -> Envelope {
         let looked = Command {
             command: Some(self.command.clone()),
@@ -72,13 +71,6 @@ impl JobOutput {
     }
 }
 
-/// How a sub-agent ended, in a few words, and what it reports.
-pub struct AgentEnd {
-    pub how: String,
-    pub report: String,
-    pub spent: Option<(Arc<str>, Usage)>,
-}
-
 #[derive(Debug, Default)]
 struct JobState {
     unread: VecDeque<u8>,
@@ -87,6 +79,7 @@ struct JobState {
     written_bytes: u64,
     ended: Option<JobEnd>,
     reported: bool,
+    spent: Option<(Arc<str>, Usage)>,
 }
 
 #[derive(Debug)]
@@ -95,8 +88,7 @@ pub struct BackgroundJob {
     command: String,
     path: PathBuf,
     begun: Instant,
-    cancel: CancellationToken,
-    /// A sub-agent: its output is told with its end.
+    pub cancel: CancellationToken,
     is_agent: bool,
     state: Mutex<JobState>,
     news: Notify,
@@ -122,6 +114,11 @@ impl BackgroundJob {
         if !chunk.is_empty() {
             self.news.notify_one();
         }
+    }
+
+    pub fn report(&self, text: &str, spent: (Arc<str>, Usage)) {
+        self.append(text.as_bytes(), text.len() as u64);
+        self.state.lock().spent = Some(spent);
     }
 
     fn read(&self) -> JobOutput {
@@ -155,8 +152,6 @@ pub struct Jobs {
     watcher: Arc<Mutex<Option<Watcher>>>,
     /// Cancelled when the waiting commands are to go on as jobs.
     hurry: Mutex<CancellationToken>,
-    /// By sub-agents that have ended.
-    spent: Mutex<Vec<(Arc<str>, Usage)>>,
 }
 
 impl Jobs {
@@ -186,36 +181,14 @@ impl Jobs {
     /// Starts a job that writes to the file `path`; returns its number.
     pub fn start(self: &Arc<Self>, command: &str, spec: CommandSpec, path: PathBuf) -> io::Result<u32> {
         let cap_bytes = spec.spill_cap_bytes;
-        let job = self.new_job(command, path, false)?;
+        let job = self.begin(command, path, false)?;
         let running = Arc::clone(&job);
         let outcome =
             async move { run::run(spec, &running.cancel, |chunk| running.append(chunk, cap_bytes)).await };
         Ok(self.follow(job, async { how_it_ended(&outcome.await) }))
     }
 
-    /// Starts a sub-agent as a job; what it reports is the job's output. Returns its number.
-    pub fn start_agent<W>(
-        self: &Arc<Self>,
-        title: &str,
-        path: PathBuf,
-        work: impl FnOnce(CancellationToken) -> W,
-    ) -> io::Result<u32>
-    where
-        W: Future<Output = AgentEnd> + Send + 'static,
-    {
-        let job = self.new_job(title, path, true)?;
-        let (running, all, work) = (Arc::clone(&job), Arc::downgrade(self), work(job.cancel.clone()));
-        Ok(self.follow(job, async move {
-            let end = work.await;
-            running.append(end.report.as_bytes(), end.report.len() as u64);
-            if let Some(all) = all.upgrade() {
-                all.spent.lock().extend(end.spent);
-            }
-            (end.how, None)
-        }))
-    }
-
-    fn new_job(&self, command: &str, path: PathBuf, is_agent: bool) -> io::Result<Arc<BackgroundJob>> {
+    pub fn begin(&self, command: &str, path: PathBuf, is_agent: bool) -> io::Result<Arc<BackgroundJob>> {
         if !self.has_room() {
             return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
         }
@@ -254,7 +227,6 @@ impl Jobs {
         job
     }
 
-    /// Notes how the job ends; returns its number.
     pub fn follow(
         self: &Arc<Self>,
         job: Arc<BackgroundJob>,
@@ -316,9 +288,8 @@ impl Jobs {
         Self::first_to_end(self.unreported(|job| job.is_agent), limit).await.is_some()
     }
 
-    /// The models and tokens of the sub-agents that ended since the last call of this function.
     pub fn take_spent(&self) -> Vec<(Arc<str>, Usage)> {
-        std::mem::take(&mut self.spent.lock())
+        self.jobs.lock().iter().filter_map(|job| job.state.lock().spent.take()).collect()
     }
 
     fn unreported(&self, wanted: impl Fn(&BackgroundJob) -> bool) -> Vec<Arc<BackgroundJob>> {
@@ -390,7 +361,6 @@ impl Drop for Jobs {
     }
 }
 
-/// In words, with its exit code.
 pub fn how_it_ended(outcome: &io::Result<CommandOutcome>) -> (String, Option<i64>) {
     match outcome {
         Err(error) => (format!("could not be started: {error}"), None),

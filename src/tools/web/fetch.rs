@@ -14,7 +14,6 @@ use super::client::{Fetched, Reply, WebError};
 use super::page::Page;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, blocking};
 use crate::cx::ToolCx;
-use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::observation::{Observation, Web};
 use base::text::{human_bytes, one_line};
@@ -35,7 +34,6 @@ pub struct WebFetch;
 impl TypedTool for WebFetch {
     type Args = Args;
     const NAME: &'static str = "WebFetch";
-    const DESCRIPTION: &'static str = prompts::TOOL_WEB_FETCH;
     const ARGUMENTS: &'static str = "url";
     const READ_ONLY: bool = true;
     const WORK: ToolWork<Args> = ToolWork::Async(fetch);

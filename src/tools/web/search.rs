@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
-use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::{Observation, Web};
 use base::text::{human_tokens, one_line};
@@ -22,7 +21,6 @@ pub struct WebSearch;
 impl TypedTool for WebSearch {
     type Args = Args;
     const NAME: &'static str = "WebSearch";
-    const DESCRIPTION: &'static str = prompts::TOOL_WEB_SEARCH;
     const ARGUMENTS: &'static str = "query";
     const READ_ONLY: bool = true;
     const WORK: ToolWork<Args> = ToolWork::Async(search);

@@ -95,6 +95,27 @@ fn what_may_not_be_read_is_not_shown() {
     }
 }
 
+/// A task's worktree has a copy of the files, and the project's own lie above it.
+#[test]
+fn in_a_worktree_both_copies_are_held() {
+    let place = place();
+    let absolute = format!("Read(/{}/conf/**)", place.project().display());
+    for deny in ["Read(conf/**)", "Read(app.ini)", &absolute] {
+        let mut reads = answer().call("Read", json!({"path": "conf/app.ini"}));
+        for file in ["co'+'nf/app.ini", "../../../../co'+'nf/app.ini"] {
+            let command =
+                format!("python3 -c \"print(open('{file}').read())\"; cat {}", file.replace("'+'", ""));
+            reads = reads.call("Bash", json!({"command": command.split(';').next().unwrap()}));
+            reads = reads.call("Bash", json!({"command": command.split("; ").nth(1).unwrap()}));
+        }
+        let server = FakeServer::start(vec![reads.into(), answer().text("Done.").into()]);
+        let out = place.exec(&server.base_url(), &["--worktree", "--deny", deny, "look"]);
+        let requests = server.requests();
+        assert_eq!(requests.len(), 2, "{}", stderr(&out));
+        assert!(!requests[1].raw.contains(KEY), "{deny}: {}", requests[1].raw);
+    }
+}
+
 #[test]
 fn programs_and_servers() {
     for command in ["git -C . push", "git -c a.b=c push", "git --no-pager push origin", "cd src && git push"]

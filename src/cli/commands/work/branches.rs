@@ -120,7 +120,6 @@ async fn settled(root: &Path, name: &str) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// What the task's events tell, and the log of its session.
 fn session_of(root: &Path, name: &str) -> (TaskOutput, Option<PathBuf>) {
     let events = format!("{}.events.jsonl", folder_of(root, name).display());
     let output = TaskOutput::read(Path::new(&events), 0);

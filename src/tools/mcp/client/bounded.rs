@@ -18,21 +18,17 @@ const MAX_DEPTH: u32 = 127;
 const MAX_MESSAGES: u32 = 10_000;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Bytes of a line that are looked at as a whole.
 const KEPT_BYTES: usize = 64 * 1024;
 const SHOWN_CHARS: usize = 160;
 
-/// What was wrong with a server's output.
 #[derive(Default)]
 pub struct OutputFaults {
     /// Why it was not read on.
     pub fault: OnceLock<String>,
-    /// The first line that is no message of the protocol.
     stray: OnceLock<String>,
 }
 
 impl OutputFaults {
-    /// For the end of a sentence; empty if there was no such line.
     pub fn stray_line(&self) -> String {
         let told = |line| format!("; on standard output it also wrote, outside the protocol: {line}");
         self.stray.get().map_or_else(String::new, told)

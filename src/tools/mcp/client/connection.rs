@@ -20,9 +20,8 @@ use super::handler::{Caller, Calls, Handler};
 use crate::mcp::catalog::{CallResult, Catalog, Content, READER};
 use base::process::service::Service;
 
-/// Upper limit for a call, even with signs of life.
-/// How long a server may take to show that it is alive.
 const PING: Duration = Duration::from_secs(5);
+/// For a call, even with signs of life.
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
 /// Dropping it closes the connection and ends the program started for it.
@@ -49,7 +48,6 @@ impl Connection {
         tokio::time::timeout(PING.min(self.call_timeout), ping).await.is_ok()
     }
 
-    /// What it wrote where no message belongs, for the end of a sentence.
     pub fn complaints(&self) -> String {
         let said = self.service.as_ref().map_or_else(String::new, Service::complaints);
         let wrote = if said.is_empty() { "" } else { "; it wrote: " };

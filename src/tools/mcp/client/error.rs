@@ -20,7 +20,6 @@ pub enum McpError {
     Invalid,
     #[error("the connection was lost: {0}")]
     Lost(String),
-    /// And what else the server wrote.
     #[error("no response for {} s{}", .0.as_secs(), .1)]
     Timeout(Duration, String),
     /// Not even a ping was answered.
