@@ -269,7 +269,7 @@ impl<'a> Turn<'a> {
 
     /// Appends what the model must know besides the results.
     fn tell_news(&mut self) -> Result<(), TurnError> {
-        let Agent { conversation, dispatcher, input, limits, .. } = &mut *self.agent;
+        let Agent { conversation, window, dispatcher, input, limits, .. } = &mut *self.agent;
         let now = dispatcher.policy.permission();
         reminders::permission(conversation, input.permission.replace(now), now)?;
         if !input.only_reads {
@@ -277,6 +277,7 @@ impl<'a> Turn<'a> {
         }
         reminders::todos(conversation, &dispatcher.cx.todos)?;
         reminders::steps(conversation, limits.max_steps, self.steps)?;
+        reminders::fold(conversation, window)?;
         self.nudges.deadline(self.agent, self.control)
     }
 

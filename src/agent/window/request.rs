@@ -71,6 +71,12 @@ impl RequestSizes<'_> {
         Thresholds::of_settings(self.settings)
     }
 
+    /// Whether this is one of the last requests before earlier steps are folded.
+    pub fn fold_is_near(&self) -> bool {
+        policy::fold_is_near(self.estimated(), self.settings, &self.thresholds())
+            || self.at_most() > self.settings.room_tokens() * 8 / 10
+    }
+
     pub fn free(&self) -> u64 {
         self.settings.window_tokens.saturating_sub(self.at_most())
     }

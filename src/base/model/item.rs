@@ -176,6 +176,8 @@ pub enum ReminderTopic {
     Permission,
     Mode,
     Steps,
+    /// The past of the turn is about to be folded.
+    Fold,
     Hooks,
     Findings,
     /// What the run shows before it ends: unchecked changes, open todos, missing files.

@@ -164,8 +164,8 @@ pub fn rules_changed() -> String {
 
 pub fn rules_truncated(window: u64) -> String {
     format!(
-        "The project rules take more than a quarter of the window ({} tokens), so the model sees only their \
-         beginning. Shorten them, or set a larger context_window.",
+        "The project rules take more than a tenth of the window ({} tokens), so the model gets their headings and \
+         what fits, commands and tests first. Shorten them, or set a larger context_window.",
         human_tokens(window)
     )
 }

@@ -10,7 +10,12 @@ use crate::tokens::estimate::estimate;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId, LEFT_OUT, ToolResult};
 use base::model::observation::{Command, Observation, Search, Touch};
+use base::pattern::Pattern;
 use base::text;
+
+/// An added line that defines something.
+static DEFINITION: Pattern = Pattern::new(include_str!("definition.regex"));
+const MOST_NAMES: usize = 8;
 
 const SAID: &str = "You said:";
 const COMMAND_CHARS: usize = 100;
@@ -23,11 +28,16 @@ struct TouchedFile<'a> {
     done: Vec<(String, ItemId)>,
     /// Edits that failed, and that no later one made up for.
     failed: Vec<ItemId>,
-    /// Lines that edits added and removed.
+    /// Lines that edits added and removed, and what the added ones define.
     lines: (usize, usize),
+    defined: Vec<String>,
 }
 
-impl TouchedFile<'_> {
+impl<'a> TouchedFile<'a> {
+    fn new(path: &'a str) -> Self {
+        Self { path, done: Vec::new(), failed: Vec::new(), lines: (0, 0), defined: Vec::new() }
+    }
+
     fn line(&self) -> String {
         let runs = self.done.chunk_by(|a, b| a.0 == b.0).map(|run| {
             let ids: Vec<String> = run.iter().map(|(_, id)| id.to_string()).collect();
@@ -36,7 +46,10 @@ impl TouchedFile<'_> {
         let failed = self.failed.last().map(|id| format!("failed {id}"));
         let lines = match self.lines {
             (0, 0) => String::new(),
-            (plus, minus) => format!(" (+{plus} −{minus} lines)"),
+            (plus, minus) => {
+                let between = if self.defined.is_empty() { "" } else { ": " };
+                format!(" (+{plus} −{minus} lines{between}{})", self.defined.join(", "))
+            }
         };
         format!("{}: {}{lines}", self.path, runs.chain(failed).collect::<Vec<_>>().join(", "))
     }
@@ -52,6 +65,12 @@ impl TouchedFile<'_> {
             };
             self.lines.0 += count('+', "+++ ");
             self.lines.1 += count('-', "--- ");
+            for name in DEFINITION.captures_iter(diff).filter_map(|found| found.get(1)) {
+                if self.defined.len() < MOST_NAMES && !self.defined.iter().any(|known| known == name.as_str())
+                {
+                    self.defined.push(name.as_str().to_owned());
+                }
+            }
         }
         self.done.push((verb, id));
     }
@@ -72,7 +91,7 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
             Item::ToolResult(result) => match file_of(result) {
                 Some((path, verb)) => {
                     let at = files.iter().position(|file| file.path == path).unwrap_or_else(|| {
-                        files.push(TouchedFile { path, done: Vec::new(), failed: Vec::new(), lines: (0, 0) });
+                        files.push(TouchedFile::new(path));
                         files.len() - 1
                     });
                     if result.envelope.status == Status::Error {

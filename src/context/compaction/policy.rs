@@ -36,6 +36,16 @@ pub fn low_water(settings: &ContextSettings) -> u64 {
     share.min(limit(settings) * 6 / 10)
 }
 
+/// The size above which the past is folded: before the stages at the limit, which know less about what will be used.
+fn soft_cap(settings: &ContextSettings, limits: &Thresholds) -> u64 {
+    limits.soft_cap.min(limit(settings) * 19 / 20)
+}
+
+/// Whether a request of `size` tokens is one of the last before a fold.
+pub fn fold_is_near(size: u64, settings: &ContextSettings, limits: &Thresholds) -> bool {
+    size > soft_cap(settings, limits) * 8 / 10
+}
+
 /// If folding can't get a request below this, in tokens, it needs a summary.
 pub fn early(settings: &ContextSettings) -> u64 {
     limit(settings) * 8 / 10
@@ -66,8 +76,7 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
     let &PolicyInputs { settings, limits, cold, turn_start, fixed_tokens, scale } = situation;
     let tokens = history.tokens();
     let size = ((fixed_tokens + tokens) as f64 * scale) as u64;
-    // Before the stages at the limit, which know less about what will be used.
-    let soft_cap = limits.soft_cap.min(limit(settings) * 19 / 20);
+    let soft_cap = soft_cap(settings, &limits);
     let rested = history.requests_since_rewrite() >= limits.epoch_requests;
     let (landing, kind) = if size > soft_cap {
         (limits.landing, CauseKind::SoftCap)

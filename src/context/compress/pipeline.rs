@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{cut, failures, lines};
-use crate::tokens::estimate::estimate;
+use crate::tokens::estimate::{self, estimate};
 use base::model::item::ItemId;
 use base::sanitize;
 use base::text;
@@ -45,7 +45,7 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
         pass(lines::fold_repeats, &mut out);
     }
     if estimate(&out) > options.max_tokens && options.shape == Shape::Text {
-        (out, is_cut) = (beginning(&out, options.max_tokens), true);
+        (out, is_cut) = (estimate::beginning(&out, options.max_tokens).to_owned(), true);
     } else if estimate(&out) > options.max_tokens {
         pass(cut::outline, &mut out);
         if let Some(shorter) = cut::head_tail(&out, options.max_tokens) {
@@ -60,20 +60,6 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
         ));
     }
     (out.len() < text.len()).then_some(out)
-}
-
-fn beginning(whole: &str, max_tokens: u32) -> String {
-    let (mut end, mut tokens) = (0, 0);
-    for line in whole.split_inclusive('\n') {
-        tokens += estimate(line);
-        if tokens > max_tokens {
-            break;
-        }
-        end += line.len();
-    }
-    // A single line may be longer.
-    let end = if end == 0 { text::floor_boundary(whole, max_tokens as usize * 3) } else { end };
-    whole[..end].trim_end().to_owned()
 }
 
 /// What a terminal would show: escape sequences vanish, a carriage return restarts its line (of a progress bar only the

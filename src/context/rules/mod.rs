@@ -12,6 +12,7 @@
 //!   description is named after a prompt about it (`agent/turn/additions/skills.rs`), for the model to Read.
 //! - `@path` in `CLAUDE.md` and `GEMINI.md` imports a project file (`imports`); the user's own import any file.
 //!
+//! Rules that take more than a tenth of the window are shortened (`shortened`).
 //! Rules planted by a command are held back (`config/trusted/held_back.rs`).
 
 pub mod cursor;
@@ -19,3 +20,4 @@ pub mod folder_rules;
 pub mod imports;
 pub mod project_rules;
 pub mod rules_file;
+pub mod shortened;

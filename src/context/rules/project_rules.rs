@@ -9,12 +9,11 @@ use std::time::SystemTime;
 use super::cursor::{self, CursorRule};
 use super::folder_rules::{self, FolderRules};
 use super::rules_file::{self, Reach, RulesFile, RulesNotice};
+use super::shortened::shortened;
 use crate::parts::FixedPart;
-use crate::tokens::estimate::upper_bound;
 use base::config::trusted::held_back::{HeldBack, RulesHashes};
 use base::path;
 use base::repository;
-use base::text;
 
 const HEADING: &str = "# Project rules (";
 const OWN_HEADING: &str = "# The user's own rules (";
@@ -93,7 +92,7 @@ impl ProjectRules {
         removed.dedup();
         (self.own, self.files, self.removed) = (own, now, removed);
         let mut rendered = self.render(workspace);
-        let short = rendered.as_deref().zip(self.limit).and_then(|(text, limit)| beginning(text, limit));
+        let short = rendered.as_deref().zip(self.limit).and_then(|(text, limit)| shortened(text, limit));
         let cut = short.is_some();
         rendered = short.or(rendered);
         if rendered.as_deref() == self.rendered.as_ref().map(|part| &*part.content) {
@@ -141,7 +140,7 @@ impl ProjectRules {
         let mut told: Vec<String> = Vec::new();
         for file in now {
             let section = section(&file, workspace, HEADING);
-            let short = self.limit.and_then(|limit| beginning(&section, limit));
+            let short = self.limit.and_then(|limit| shortened(&section, limit));
             let section = short.unwrap_or(section);
             if !told.contains(&section) {
                 told.push(section);
@@ -277,25 +276,6 @@ fn project(folders: &[PathBuf]) -> Reach<'_> {
 
 fn own(folders: &[PathBuf]) -> Reach<'_> {
     Reach { root: &folders[0], own: true }
-}
-
-/// The start of `text` that takes at most `limit` tokens, with a mark; `None` if all of it fits.
-fn beginning(text: &str, limit: u32) -> Option<String> {
-    let mut takes = upper_bound(text);
-    if takes <= limit {
-        return None;
-    }
-    let mut room = text.len();
-    while takes > limit && room > 0 {
-        room = (room as u64 * u64::from(limit) / u64::from(takes)) as usize * 9 / 10;
-        takes = upper_bound(&text[..text::floor_boundary(text, room)]);
-    }
-    let head = &text[..text::floor_boundary(text, room)];
-    let head = head.rfind('\n').map_or(head, |end| &head[..end]);
-    Some(format!(
-        "{head}\n[The rules are longer than this window allows; {} are left out. Read the file for the rest.]",
-        text::human_bytes((text.len() - head.len()) as u64)
-    ))
 }
 
 /// Folders from the repository root (outside a repository, the workspace) down to the workspace.

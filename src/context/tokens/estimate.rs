@@ -4,6 +4,8 @@
 //! pieces that o200k splits a text into before it merges bytes (17% too high for ordinary text, at most a few percent too low
 //! for adversarial text). Both linear, no tables to load.
 
+use base::text;
+
 /// Tokens that a message costs besides its text (role, separators).
 pub const MESSAGE_OVERHEAD: u32 = 4;
 
@@ -77,6 +79,24 @@ fn wide_cost(byte: u8) -> f64 {
 
 fn run_end(bytes: &[u8], from: usize, class: impl Fn(u8) -> bool) -> usize {
     bytes[from..].iter().position(|byte| !class(*byte)).map_or(bytes.len(), |length| from + length)
+}
+
+/// The first lines of `whole` that take at most `max_tokens`, or the start of a longer line.
+pub fn beginning(whole: &str, max_tokens: u32) -> &str {
+    let (mut end, mut tokens) = (0, 0);
+    for line in whole.split_inclusive('\n') {
+        tokens += estimate(line);
+        if tokens > max_tokens {
+            break;
+        }
+        end += line.len();
+    }
+    let end = if whole[..end].trim().is_empty() {
+        text::floor_boundary(whole, max_tokens as usize * 3)
+    } else {
+        end
+    };
+    whole[..end].trim_end()
 }
 
 /// Raises the measured figures so that random letters and bytes stay below the bound too.

@@ -388,6 +388,37 @@ fn sample_bug_in_8192_tokens() {
 }
 
 #[test]
+fn a_silent_turn_is_asked_for_its_findings_before_the_first_fold() {
+    let place = Workplace::new();
+    for part in 0..16 {
+        let row = |line| format!("    let value_{line} = compute_part({part}, {line});\n");
+        place.file(&format!("src/part_{part}.rs"), (0..180).map(row).collect::<String>());
+    }
+    fs::write(place.home().join("config.toml"), "context_window = 32000\n").unwrap();
+    for (said, asked) in [("", 1), ("The sum goes wrong where parts meet: their offsets count twice. ", 0)] {
+        let mut answers: Vec<_> = (0..16)
+            .map(|part| {
+                let read = json!({"path": format!("src/part_{part}.rs")});
+                answer().text(&said.repeat(7)).call("Read", read).into()
+            })
+            .collect();
+        answers.push(answer().text("Done.").into());
+        let server = FakeServer::start(answers);
+        let output = place.exec(&server.base_url(), &["find the wrong sum"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let requests: Vec<String> =
+            server.requests().iter().map(|request| request.body["messages"].to_string()).collect();
+        let first = |text: &str| requests.iter().position(|request| request.contains(text));
+        let (question, fold) = (first("what you found and what you plan"), first("Steps folded"));
+        assert!(fold.is_some(), "no fold");
+        assert_eq!(question.is_some(), asked == 1);
+        assert!(question < fold, "{question:?} {fold:?}");
+        let most = requests.iter().map(|request| request.matches("what you found and what you plan").count());
+        assert_eq!(most.max(), Some(asked), "asked once");
+    }
+}
+
+#[test]
 fn requests_share_text_with_the_history() {
     let mut history = HistoryManager::default();
     let said: Arc<str> = "what the user said, at length".into();

@@ -24,6 +24,13 @@ use tools::plan::todo_board::{self, TodoBoard};
 /// The model learns of the step limit this many steps ahead, in turns of at least four times as many.
 const LAST_STEPS: u32 = 10;
 
+/// A turn with so many results and so few words is asked for findings before its first fold.
+const LONG_TURN_RESULTS: usize = 4;
+const WORDS_BYTES: usize = 400;
+
+const FOLD: &str = "<system-reminder>Earlier steps of this turn will soon be folded into a short note that keeps your own words. \
+    Begin your next reply with what you found and what you plan, in a few sentences, and make the next call.</system-reminder>";
+
 /// Of the plan mode: nobody answers in a headless run.
 const ASKS: &str = "; ask with AskUser where a wrong guess would be costly";
 
@@ -124,6 +131,27 @@ pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(
     }
     let text = format!("{LAST_STEPS} steps are left in this turn: finish, or say what remains to be done.");
     tell(conversation, ReminderTopic::Steps, text)
+}
+
+/// Before the first fold of a turn in which the model has said little: only its words stay whole.
+pub fn fold(conversation: &mut Conversation, window: &ContextWindow) -> Result<(), LogError> {
+    if !window.sizes(conversation).fold_is_near() {
+        return Ok(());
+    }
+    let history = &conversation.state.history;
+    let (mut said, mut results) = (0, 0);
+    for entry in &history.entries()[history.turn_start()..] {
+        match &*entry.item {
+            Item::Reminder(reminder) if reminder.about == ReminderTopic::Fold => return Ok(()),
+            Item::Assistant { text, .. } => said += text.len(),
+            Item::ToolResult(_) => results += 1,
+            _ => {}
+        }
+    }
+    if said >= WORDS_BYTES || results < LONG_TURN_RESULTS {
+        return Ok(());
+    }
+    conversation.remind(ReminderTopic::Fold, FOLD).map(drop)
 }
 
 /// Warns the user about problems with the rules files; returns those that are held back.
