@@ -119,7 +119,11 @@ fn read(path: &str, lines: u64) -> (&'static str, String, Envelope) {
 
 fn edit(path: &str, n: u64) -> (&'static str, String, Envelope) {
     let args = format!("{{\"path\":\"{path}\",\"old_string\":\"value_{n}\",\"new_string\":\"sum_{n}\"}}");
-    ("Edit", args, Envelope::success("1 replacement").with("path", path).with("applied", true))
+    let diff = format!(
+        "--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n-value_{n}\n+pub fn sum_{n}() {{\n+    part_{n}\n+}}\n"
+    );
+    let envelope = Envelope::success("1 replacement").with("path", path).with("applied", true);
+    ("Edit", args, envelope.with("diff", diff))
 }
 
 fn run(command: &str, code: i64, output: &str) -> (&'static str, String, Envelope) {
