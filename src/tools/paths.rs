@@ -136,8 +136,9 @@ fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<Str
         return Ok((wanted, None));
     }
     if !wanted.resolved.inside {
-        // Of a machine that has `/workspace`; below `/home` it may be meant as it is.
-        let top: PathBuf = wanted.resolved.absolute.components().take(2).collect();
+        // Of a machine that has `/workspace`, or another user.
+        let users = ["/home", "/Users"].iter().any(|users| wanted.resolved.absolute.starts_with(users));
+        let top: PathBuf = wanted.resolved.absolute.components().take(2 + usize::from(users)).collect();
         return match own_part(cx, &wanted.resolved.absolute).filter(|_| !top.exists()) {
             Some(own) => as_found(cx, wanted, &own),
             None => Ok((wanted, None)),

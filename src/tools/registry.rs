@@ -83,11 +83,23 @@ pub fn named<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a str> {
     tool_names::named(name, &names)
 }
 
-/// The edit that a command is, if all it does is to apply a patch.
-pub fn patch_in(tool: &str, args: &Value, cwd: &Path) -> Option<(&'static str, Value)> {
-    let command = args["command"].as_str().filter(|_| tool == Bash::NAME)?;
-    let (patch, folder) = in_command::find(command, cwd)?;
-    Some((Edit::NAME, json!({"patch": patch, "directory": folder})))
+/// The call that is meant where the tool decides by its `command`: an editor that also reads and creates files, as models of
+/// OpenHands and Anthropic know it, and a shell command that only applies a patch.
+pub fn instead(tool: &str, args: &Value, cwd: &Path) -> Option<(&'static str, Value)> {
+    let command = args["command"].as_str()?;
+    if tool == Bash::NAME {
+        let (patch, folder) = in_command::find(command, cwd)?;
+        return Some((Edit::NAME, json!({"patch": patch, "directory": folder})));
+    }
+    let name = match command {
+        "view" => Read::NAME,
+        "create" => Write::NAME,
+        "str_replace" => Edit::NAME,
+        _ => return None,
+    };
+    let mut args = args.as_object().filter(|_| tool == Edit::NAME)?.clone();
+    args.remove("command");
+    Some((name, args.into()))
 }
 
 pub fn unknown(name: &str, offered: &[&str]) -> ToolError {

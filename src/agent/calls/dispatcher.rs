@@ -249,7 +249,7 @@ impl Dispatcher {
     /// A call's tool and arguments. A tool that is loaded on demand may be called by its own name.
     fn resolve(&self, call: &ToolCall, args: Value) -> Result<(&dyn Tool, Value), ToolError> {
         match self.find(&call.name) {
-            Ok(tool) => match registry::patch_in(tool.name(), &args, &self.cx.shell.cwd()) {
+            Ok(tool) => match registry::instead(tool.name(), &args, &self.cx.shell.cwd()) {
                 Some((name, args)) => Ok((self.find(name)?, args)),
                 None => Ok((tool, args)),
             },

@@ -53,9 +53,7 @@ fn ends_with_colon(last: &str) -> bool {
 
 fn is_announced(last: &str) -> bool {
     static STEP: Pattern = Pattern::new(include_str!("step.regex"));
-    static NO_STEP: Pattern = Pattern::new(
-        r"(?i)\?|let me know|if you|would you|feel free|happy to|once you|when you|unless|please|I('|’)ll (leave|stop|wait|be)|\bdone\b|in the future|later\b|ください",
-    );
+    static NO_STEP: Pattern = Pattern::new(include_str!("no_step.regex"));
     last.chars().count() <= STEP_CHARS && STEP.is_match(last) && !NO_STEP.is_match(last) && !is_report(last)
 }
 
@@ -65,11 +63,9 @@ fn is_report(last: &str) -> bool {
 }
 
 fn is_question(last: &str) -> bool {
-    static ASKS: Pattern = Pattern::new(
-        r"(?i)\b(should I|shall I|do you want|would you like|which (one|of|option|approach|file|version)?|can you (confirm|clarify|tell|provide)|could you|may I|what would you|how would you like|is (that|this) (ok|okay|right|fine))\b",
-    );
+    static ASKS: Pattern = Pattern::new(include_str!("question.regex"));
     let line = last.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    line.ends_with(['?', '？']) && ASKS.is_match(last)
+    (line.ends_with(['?', '？']) || line.ends_with("か。")) && ASKS.is_match(last)
 }
 
 #[cfg(test)]
@@ -93,10 +89,31 @@ mod tests {
             "次にテストを追加します。",
             "接下来我将运行测试。",
             "Ahora voy a ejecutar las pruebas.",
+            "A continuación corregiré el fichero.",
+            "Agora vou executar os testes.",
+            "Em seguida, corrigirei o arquivo.",
+            "Je vais maintenant lancer les tests.",
+            "Zuerst prüfe ich die Datei.",
+            "Ich werde die Tests ausführen.",
+            "Сейчас запущу тесты.",
+            "이제 테스트를 실행하겠습니다.",
+            "讓我檢查測試檔案。",
+            "我先查看文件内容。",
         ] {
             assert_eq!(headless(text), Some(Ending::Announced), "{text}");
         }
-        for text in ["Should I delete the old file?", "Two ways exist.\n\nWhich one do you want?"] {
+        for text in [
+            "Should I delete the old file?",
+            "Two ways exist.\n\nWhich one do you want?",
+            "Soll ich die alte Datei löschen?",
+            "Quelle version voulez-vous ?",
+            "¿Quieres que borre el archivo?",
+            "Devo apagar o arquivo antigo?",
+            "Какой вариант выбрать?",
+            "您希望我删除旧文件吗？",
+            "古いファイルを削除してもよろしいですか。",
+            "이전 파일을 삭제할까요?",
+        ] {
             assert_eq!(headless(text), Some(Ending::Question), "{text}");
             assert_eq!(of(text, true, true), None);
             assert_eq!(of(text, false, false), None);
@@ -109,6 +126,16 @@ mod tests {
             "The fix:\n\n```rust\nlet x = 1;\n```\n\nAll tests pass.",
             "テストはすべて成功しました。",
             "修改完成，测试已运行。",
+            "现在程序可以正常运行了。",
+            "现在所有测试都通过了。",
+            "f führt jetzt die Tests aus.",
+            "Los tests pasan ahora; corregí el archivo.",
+            "Agora os testes passam.",
+            "Les tests passent maintenant.",
+            "Теперь тесты проходят.",
+            "이제 모든 테스트가 통과합니다.",
+            "次にテストを追加することをお勧めします。",
+            "如果需要，我会添加测试。",
         ] {
             assert!(!matches!(headless(text), Some(Ending::Announced)), "{text}");
         }

@@ -61,6 +61,13 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
     let Ok((changes, missing, can_check, invalid)) = looked.await else { return Vec::new() };
     let mut facts: Vec<Fact> = failed_or_claimed(work, answer, &changes, audience).into_iter().collect();
     facts.extend(failed_edits(work, answer, audience));
+    if work.only_read()
+        && (claims::says_changed(answer) || audience.headless && claims::shows_file(&task, answer))
+    {
+        let line = "No file was changed in this run, and no command ran; your answer reads as if one was."
+            .to_owned();
+        facts.push(Fact { name: "nothing_changed", line });
+    }
     if audience.headless {
         facts.extend(invalid);
         facts.extend(missing.iter().map(|path| Fact {

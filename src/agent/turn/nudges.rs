@@ -16,7 +16,7 @@ use base::protocol::notice as texts;
 
 /// Of all kinds together; then the turn ends as it would.
 const MOST: usize = 6;
-const FALSE_REPORTS: [&str; 3] = ["failed_check", "claimed_tests", "failed_edit"];
+const FALSE_REPORTS: [&str; 4] = ["failed_check", "claimed_tests", "failed_edit", "nothing_changed"];
 /// The same failing call: told at the first, the end of a headless turn at the second.
 const REPEATS_TOLD: usize = 5;
 const REPEATS_END: usize = 12;

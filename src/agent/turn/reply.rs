@@ -216,6 +216,7 @@ impl ReplyRequest<'_> {
         let mut calls: Vec<Arc<ToolCall>> = Vec::new();
         let mut ids: Vec<Arc<str>> = Vec::new();
         let items = self.with_text_calls(complete_items(items, &finish), &finish);
+        let items = text_calls::with_answer(items, &self.window.prompt.tool_names());
         let said_something = items.iter().any(has_substance);
         // Reasoning is bound to the text before it, so it's useless after a redacted text.
         let mut unbound = false;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use base::format::json_repair;
+use base::model::item::Item;
 use base::pattern::Pattern;
 use tools::arguments::tool_names;
 
@@ -37,8 +38,10 @@ const AFTER_CHARS: usize = 150;
 
 /// The text before the calls, and the calls; `None` if there is none.
 pub fn read(text: &str, tools: &[&str]) -> Option<(String, Vec<TextCall>)> {
-    let (before, calls) =
-        framed(text, tools).or_else(|| alone(text, tools)).or_else(|| python(text, tools))?;
+    let (before, calls) = framed(text, tools)
+        .or_else(|| alone(text, tools))
+        .or_else(|| python(text, tools))
+        .or_else(|| tags(text, tools))?;
     static OPENED: Pattern = Pattern::new(r"(?:\s|<[^<>\s]{1,40}>|```(?:json)?)*$");
     let before =
         OPENED.captures(before).and_then(|opened| before.get(..opened.get(0)?.start())).unwrap_or(before);
@@ -262,6 +265,70 @@ fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
         .then(|| ("", vec![TextCall { tool, args: Value::Object(args).to_string() }]))
 }
 
+/// `<read_file><path>a.py</path></read_file>`, as Cline and Roo Code have it.
+fn tags<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
+    static OPENING: Pattern = Pattern::new(r"<(?P<tool>[A-Za-z_]{2,40})>\s*<[A-Za-z_]+>");
+    let masked = masked(text);
+    let is_tool = |tool: &str| tool_names::meant(tool, tools).is_some() || tool_names::is_answer(tool);
+    let (mut calls, mut before, mut at) = (Vec::new(), None, 0);
+    while let Some(tool) = OPENING
+        .captures(&masked[at..])
+        .and_then(|found| found.name("tool"))
+        .map(|tool| (at + tool.start(), tool.as_str().to_owned()))
+    {
+        let (start, tool) = (tool.0, tool.1);
+        let open = start + tool.len() + 1;
+        let length = text[open..].find(&format!("</{tool}>")).filter(|_| is_tool(&tool))?;
+        let args = tagged(&text[open..open + length])?;
+        before.get_or_insert(&text[..start - 1]);
+        at = open + length + tool.len() + 3;
+        calls.push(TextCall { tool, args: Value::Object(args).to_string() });
+    }
+    let after = text[at..].trim();
+    let before = before.filter(|before| !is_example(before))?;
+    (after.is_empty() || is_comment(after)).then(|| (before, meant(calls, tools)))
+}
+
+fn tagged(mut text: &str) -> Option<Map<String, Value>> {
+    let mut args = Map::new();
+    while let Some(rest) = text.trim_start().strip_prefix('<') {
+        let (name, value) = rest.split_once('>')?;
+        let (value, rest) = value.split_once(&format!("</{name}>"))?;
+        let value = value.strip_prefix('\n').unwrap_or(value);
+        args.insert(name.to_owned(), value.strip_suffix('\n').unwrap_or(value).into());
+        text = rest;
+    }
+    text.trim().is_empty().then_some(args)
+}
+
+/// A call that only says that the work is done, in another agent's way, is the answer.
+pub fn with_answer(items: Vec<Item>, tools: &[&str]) -> Vec<Item> {
+    let is_answer = |name: &str| tool_names::meant(name, tools).is_none() && tool_names::is_answer(name);
+    let others = |item: &Item| matches!(item, Item::ToolCall(call) if !is_answer(&call.name));
+    if items.iter().any(others) {
+        return items;
+    }
+    let is_said = |item: &Item| matches!(item, Item::Assistant { text, .. } if !text.trim().is_empty());
+    let mut said = items.iter().any(is_said);
+    let as_text = |item| match item {
+        Item::ToolCall(call) => {
+            let answer = answer_in(&call.args).or_else(|| (!said).then(|| "Done.".to_owned()))?;
+            said = true;
+            Some(Item::assistant(answer))
+        }
+        item => Some(item),
+    };
+    items.into_iter().filter_map(as_text).collect()
+}
+
+fn answer_in(args: &str) -> Option<String> {
+    const TEXTS: [&str; 9] =
+        ["result", "message", "answer", "summary", "output", "text", "final_answer", "response", "content"];
+    let args = json_repair::object(args)?;
+    let texts = TEXTS.iter().filter_map(|key| args[*key].as_str());
+    texts.map(str::to_owned).find(|text| !text.trim().is_empty())
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
@@ -299,6 +366,7 @@ mod tests {
             "{\"tool_calls\": [{\"type\": \"function\", \"function\": {\"name\": \"Bash\", \"arguments\": {\"command\": \"ls -a\"}}}]}",
             "Action: Bash\nAction Input: {\"command\": \"ls -a\"}\nObservation:",
             "<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls -a\",}}\n</tool_call>\nI will report the result.",
+            "<execute_command>\n<command>ls -a</command>\n</execute_command>",
         ] {
             let (said, calls) = read(text, &TOOLS).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(calls, [bash("ls -a")], "{text}");
@@ -350,6 +418,8 @@ mod tests {
             "Send the mail to=ops@example.com with {\"a\": 1}",
             "Done.\n\nAction: Fixed the parser.\n\n```rust\nfn a() {}\n```",
             "I ran Bash and read a file.",
+            "The page has <section><p>text</p></section>.",
+            "Cline writes `<read_file><path>a</path></read_file>`.",
             "",
         ] {
             assert_eq!(read(text, &TOOLS), None, "{text}");

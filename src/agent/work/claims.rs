@@ -19,6 +19,19 @@ pub fn says_tests_pass(answer: &str) -> bool {
     })
 }
 
+/// Whether an answer says, as done, that a file was changed.
+pub fn says_changed(answer: &str) -> bool {
+    static CHANGED: Pattern = Pattern::new(include_str!("changed.regex"));
+    CHANGED.is_match(answer)
+}
+
+/// Whether a task asks for a change, and its answer shows a whole file as a code block.
+pub fn shows_file(task: &str, answer: &str) -> bool {
+    static ASKS: Pattern = Pattern::new(include_str!("asks_change.regex"));
+    static SHOWN: Pattern = Pattern::new(include_str!("shown_file.regex"));
+    ASKS.is_match(task.trim()) && !task.contains('?') && SHOWN.is_match(answer)
+}
+
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     static END: Pattern = Pattern::new(r"[.!?]\s|\n|[。！？]");
     let mut from = 0;
@@ -31,8 +44,12 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether it has the small words of English, and hardly a letter of another script.
+/// Whether it has the small words of English, and hardly a letter of another script; `OK` could be of any language.
 pub fn is_english(text: &str) -> bool {
+    const FEW_WORDS: usize = 2;
+    if text.is_ascii() && text.split_whitespace().count() <= FEW_WORDS {
+        return true;
+    }
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let foreign = text.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count();
     static SMALL: Pattern = Pattern::new(include_str!("english.regex"));
@@ -42,6 +59,33 @@ pub fn is_english(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changes_that_an_answer_claims() {
+        for text in [
+            "I've fixed the parser.",
+            "Done! I updated `a.py` so that f returns 2.",
+            "The bug has been fixed.",
+            "I have now added the flag.",
+        ] {
+            assert!(says_changed(text), "{text}");
+        }
+        for text in [
+            "f returns 1.",
+            "The commit fixed the parser.",
+            "I would have fixed it.",
+            "If you want it changed, tell me.",
+            "It is fixed in 2.0.",
+        ] {
+            assert!(!says_changed(text), "{text}");
+        }
+        let shown = "```python\n# a.py\ndef f():\n    return 2\n```";
+        assert!(shows_file("Make f return 2", shown));
+        assert!(shows_file("please fix f", "**src/a.py**\n\n```python\ndef f():\n    return 2\n```"));
+        assert!(shows_file("Fix f", "Here it is:\n```python a.py\nx\n```"));
+        assert!(!shows_file("How can I make f return 2?", shown) && !shows_file("Explain f", shown));
+        assert!(!shows_file("Fix f", "Run this:\n```sh\npytest\n```"));
+    }
 
     #[test]
     fn claims_and_plans() {

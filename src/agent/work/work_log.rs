@@ -79,7 +79,7 @@ impl WorkLog {
         if envelope.data.by_user() {
             return;
         }
-        if let Some(path) = call.as_ref().and_then(|call| failed_edit(call, envelope)) {
+        if let Some(path) = call.as_ref().and_then(|call| failed_edit(call, result)) {
             self.events.push(id, WorkEvent::EditFailed(path));
         }
         if let Some(call) = call {
@@ -200,6 +200,17 @@ impl WorkLog {
         failed
     }
 
+    /// Whether this turn only looked, in a session that has changed nothing.
+    pub fn only_read(&self) -> bool {
+        const READERS: [&str; 8] = ["Read", "Grep", "Glob", "LS", "Locate", "Recall", "Symbols", "TodoWrite"];
+        let from = self.turn_start();
+        self.events.all().iter().all(|(id, event)| match event {
+            WorkEvent::Changed(_) => false,
+            WorkEvent::Called(call) => *id < from || READERS.contains(&&*call.tool),
+            _ => true,
+        })
+    }
+
     pub fn first_change(&self) -> Option<ItemId> {
         let from = self.turn_start();
         let changed = |(id, event): &(ItemId, WorkEvent)| {
@@ -275,15 +286,16 @@ impl CheckRun {
 }
 
 /// The file of an edit that was not made. One that was refused, or whose text already stands there, is none.
-fn failed_edit(call: &ToolCall, envelope: &Envelope) -> Option<String> {
-    let error = envelope.error.as_ref()?;
+fn failed_edit(call: &ToolCall, result: &ToolResult) -> Option<String> {
+    let error = result.envelope.error.as_ref()?;
     let made = [ErrorCode::PermissionDenied, ErrorCode::Interrupted].contains(&error.code)
         || error.message.contains("nothing is left to do");
-    if made || !["Edit", "MultiEdit", "Write"].contains(&&*call.name) {
+    if made || !["Edit", "MultiEdit", "Write"].contains(&&*result.tool) {
         return None;
     }
     let args = call.parsed_args().ok()?;
-    let path = ["path", "file_path", "filePath"].into_iter().find_map(|name| args[name].as_str())?;
+    let names = ["path", "file_path", "filePath", "target_file", "filename"];
+    let path = names.into_iter().find_map(|name| args[name].as_str())?;
     is_counted(path).then(|| path.trim_start_matches("./").to_owned())
 }
 

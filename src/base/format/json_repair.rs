@@ -1,5 +1,5 @@
-//! Repairs the slips that models make in JSON: raw line ends in strings, trailing commas, a code fence around it, one closing
-//! brace too many or too few. A text that was cut off is never closed: only the outermost brace is, and only behind a value
+//! Repairs the slips that models make in JSON: raw line ends and unknown escapes in strings, commas too many or too few, a code
+//! fence around it, what Python and JavaScript write instead, one closing brace too many or too few. A text that was cut off is never closed: only the outermost brace is, and only behind a value
 //! that is surely whole.
 
 use serde_json::Value;
@@ -18,14 +18,33 @@ fn without_fence(text: &str) -> &str {
 
 fn repaired(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
-    let (mut in_string, mut escaped) = (false, false);
+    let (mut quote, mut escaped) = (None, false);
     let mut depth = 0_usize;
-    for c in text.chars() {
-        if !in_string {
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if quote.is_none() {
+            let last = out.trim_end().chars().next_back().unwrap_or('{');
             match c {
+                // What a chat template puts behind a call.
+                '<' if depth == 0 && rest.as_str().ends_with('>') && !rest.as_str().contains('{') => break,
                 '{' | '[' => depth += 1,
                 '}' | ']' if depth == 0 => continue,
                 '}' | ']' => depth -= 1,
+                '"' | '\'' => {
+                    quote = Some(c);
+                    let lacks_comma = !matches!(last, '{' | '[' | ',' | ':');
+                    out.push_str(if lacks_comma { ",\"" } else { "\"" });
+                    continue;
+                }
+                'a'..='z' | 'A'..='Z' | '_' if !last.is_ascii_digit() => {
+                    let more = rest.as_str();
+                    let length =
+                        more.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(more.len());
+                    let (word, behind) = (format!("{c}{}", &more[..length]), &more[length..]);
+                    rest = behind.chars();
+                    out.push_str(&literal(&word, behind)?);
+                    continue;
+                }
                 _ => {}
             }
             if matches!(c, '}' | ']') {
@@ -34,14 +53,27 @@ fn repaired(text: &str) -> Option<String> {
                     out.truncate(kept);
                 }
             }
-            in_string = c == '"';
             out.push(c);
             continue;
         }
         match c {
-            _ if escaped => escaped = false,
+            _ if escaped => {
+                escaped = false;
+                let hex = rest.as_str().chars().take(4).filter(char::is_ascii_hexdigit).count() == 4;
+                match c {
+                    '\'' => drop(out.pop()),
+                    'u' if !hex => out.push('\\'),
+                    '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' | 'u' => {}
+                    _ => out.push('\\'),
+                }
+            }
             '\\' => escaped = true,
-            '"' => in_string = false,
+            c if Some(c) == quote => {
+                quote = None;
+                out.push('"');
+                continue;
+            }
+            '"' => out.push('\\'),
             '\n' => {
                 out.push_str("\\n");
                 continue;
@@ -61,7 +93,21 @@ fn repaired(text: &str) -> Option<String> {
     if depth == 1 && out.trim_end().ends_with(['"', '}', ']']) {
         out.push('}');
     }
-    (!in_string).then_some(out)
+    quote.is_none().then_some(out)
+}
+
+/// A word outside of quotes: a name, or a value as Python and JavaScript write it.
+fn literal(word: &str, behind: &str) -> Option<String> {
+    if behind.trim_start().starts_with(':') {
+        return Some(format!("\"{word}\""));
+    }
+    let value = match word {
+        "true" | "True" => "true",
+        "false" | "False" => "false",
+        "null" | "None" | "undefined" => "null",
+        _ => return None,
+    };
+    Some(value.to_owned())
 }
 
 #[cfg(test)]
@@ -78,6 +124,11 @@ mod tests {
             ("```json\n{\"a\": 1}\n```", json!({"a": 1})),
             ("{\"a\": [1], \"b\": \"x\"", json!({"a": [1], "b": "x"})),
             ("{\"a\": {\"b\": 1}}}", json!({"a": {"b": 1}})),
+            ("{'a': 'it is \"x\"', b: True, 'c': None}", json!({"a": "it is \"x\"", "b": true, "c": null})),
+            ("{\"a\": \"it\\'s\", \"b\": 'it\\'s'}", json!({"a": "it's", "b": "it's"})),
+            ("{\"a\": \"\\d+\\.\\$ \\users \\u0041\"}", json!({"a": "\\d+\\.\\$ \\users A"})),
+            ("{\"a\": \"x\" \"b\": 1e5}", json!({"a": "x", "b": 1e5})),
+            ("{\"a\": 1}</tool_call>", json!({"a": 1})),
             ("{\"a\": \"say \\\"hi\\\",\t}\"}", json!({"a": "say \"hi\",\t}"})),
         ] {
             assert_eq!(object(text), Some(value), "{text}");
@@ -89,6 +140,9 @@ mod tests {
             "{\"a\": 1, \"b\"",
             "[1]",
             "nothing",
+            "{\"a\": nothing}",
+            "{\"a\": 1}{\"b\": 2}",
+            "{'a': 'it's'}",
             "{\"a\": }",
         ] {
             assert_eq!(object(text), None, "{text}");

@@ -83,6 +83,8 @@ pub struct App {
     pub stashed: Option<String>,
     /// Ctrl-X was pressed; Ctrl-E after it opens the editor.
     pub chord: bool,
+    /// Whether 1, 2 and 3 answer the welcome's question.
+    pub offers_rules: bool,
     /// Shown instead of the built-in prompt when a command started the turn.
     pub turn_label: Option<&'static str>,
     /// Changes of mode and permission not confirmed yet; until then, confirmations are outdated.

@@ -32,11 +32,11 @@ use base::protocol::op::{Control, Op, Quick};
 
 /// Between frames after keys: at most 60 per second.
 const FRAME: Duration = Duration::from_millis(16);
-/// Other frames are spaced so that a slow connection (ten bytes per millisecond) can transmit the previous
-/// one; otherwise key echoes would queue up.
-const BYTES_PER_MS: usize = 10;
+/// Other frames are spaced so that the connection can transmit the previous one; otherwise key echoes would
+/// queue up. Bytes per millisecond and the longest pause, where the terminal answers at once and elsewhere.
+const FAST: (usize, Duration) = (10, Duration::from_millis(250));
+const SLOW: (usize, Duration) = (2, Duration::from_secs(3));
 const PROGRESS_FRAME: Duration = Duration::from_millis(40);
-const LONGEST_FRAME: Duration = Duration::from_millis(250);
 const BEAT: Duration = Duration::from_millis(100);
 const DRAFT: Duration = Duration::from_millis(700);
 const PANICKED: &str = "Internal error; its message is in the scrollback above. Please report it.";
@@ -89,6 +89,7 @@ pub async fn run(
         last_printed: None,
         rewrap_at: None,
         pace: FRAME,
+        connection: if greeting.prompt { FAST } else { SLOW },
         typed: false,
         edited: None,
         attention: Attention::new(settings.notify, |name| std::env::var(name).ok()),
@@ -134,6 +135,7 @@ struct FrontEnd {
     rewrap_at: Option<Instant>,
     /// How long the last frame takes on a slow connection.
     pace: Duration,
+    connection: (usize, Duration),
     typed: bool,
     edited: Option<Cmd>,
     attention: Attention,
@@ -363,9 +365,10 @@ impl FrontEnd {
         self.output.write_all(self.attention.news(&self.app).as_bytes())?;
         let bytes = self.output.send()?;
         setup::set_alternate(picture.popup);
-        let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
+        let (bytes_per_ms, longest) = self.connection;
+        let pace = Duration::from_millis((bytes / bytes_per_ms) as u64);
         self.pace = match self.app.session {
-            Some(_) => pace.clamp(PROGRESS_FRAME, LONGEST_FRAME),
+            Some(_) => pace.clamp(PROGRESS_FRAME, longest),
             // The first prompt shouldn't wait for a frame.
             None => Duration::ZERO,
         };

@@ -38,11 +38,12 @@ fn string(value: Value) -> Result<Value, Misfit> {
     match value {
         Value::String(_) => Ok(value),
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string().into()),
-        Value::Array(mut list) if list.len() == 1 && list[0].is_string() => Ok(list.remove(0)),
-        // An option of a question, with its own description.
-        Value::Object(mut object) if object.get("label").is_some_and(Value::is_string) => {
-            Ok(object.remove("label").unwrap_or_default())
-        }
+        Value::Array(mut list) if list.len() == 1 => string(list.remove(0)),
+        // An option of a question, with its own description; a file, with its lines.
+        Value::Object(ref object) => match ["label", "path"].iter().find_map(|key| object.get(*key)) {
+            Some(text @ Value::String(_)) => Ok(text.clone()),
+            _ => Err(misfit("a string", &value)),
+        },
         value => Err(misfit("a string", &value)),
     }
 }

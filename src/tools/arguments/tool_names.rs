@@ -32,6 +32,11 @@ fn foreign<'a>(known: &[&'a str], is_it: impl Fn(&str) -> bool) -> Option<&'a st
     known.iter().copied().find(|ours| *ours == tool)
 }
 
+/// Whether a call of this name says that the work is done.
+pub fn is_answer(name: &str) -> bool {
+    named(name, &["Answer"]).is_some()
+}
+
 /// The only name that is one letter away.
 pub(super) fn slip<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut near = known

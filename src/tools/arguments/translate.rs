@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::coerce::{kind, number, truth};
 use super::ignored::Ignored;
-use crate::file::patch::parse;
+use crate::file::patch::{foreign, parse};
 use base::pattern::Pattern;
 
 type Arguments = Map<String, Value>;
@@ -82,8 +82,8 @@ fn numbers(value: &Value) -> Vec<f64> {
 /// Plain strings are open todos, and other agents have other words for a status.
 fn todos(args: &mut Arguments) {
     let Some(given) = args.get_mut("todos") else { return };
-    if let Some(list) = given.as_str().and_then(|text| serde_json::from_str(text).ok()) {
-        *given = list;
+    if let Some(text) = given.as_str() {
+        *given = serde_json::from_str(text).unwrap_or_else(|_| text.lines().filter_map(listed).collect());
     }
     for todo in given.as_array_mut().into_iter().flatten() {
         if let Some(text) = todo.as_str() {
@@ -107,8 +107,20 @@ fn todos(args: &mut Arguments) {
     }
 }
 
+/// `1. Read the file` or `- [x] Read the file`.
+fn listed(line: &str) -> Option<Value> {
+    static MARK: Pattern = Pattern::new(r"^\s*(?:[-*•]|\d+[.)])?\s*(?:\[(?P<mark>.)\]\s*)?(?P<text>\S.*)$");
+    let found = MARK.captures(line)?;
+    let is_done = found.name("mark").is_some_and(|mark| mark.as_str() != " ");
+    Some(json!({"content": &found["text"], "done": is_done}))
+}
+
 /// Hooks find the patch's first file where an edit has its path.
 fn patch(args: &mut Arguments) {
+    let path = args.get("path").and_then(Value::as_str);
+    if let Some(patch) = args["patch"].as_str().and_then(|patch| foreign::as_v4a(patch, path)) {
+        args.insert("patch".to_owned(), patch.into());
+    }
     let files = args["patch"].as_str().and_then(|patch| parse::parse(patch).ok()).unwrap_or_default();
     let first = files.first().and_then(|file| file.paths().next()).unwrap_or_default();
     args.insert("path".to_owned(), first.into());

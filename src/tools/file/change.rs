@@ -342,7 +342,10 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     let replacements: usize = applied.iter().map(|(lines, _)| lines.len()).sum();
     let lines = |text: &str| text.lines().count();
     let mut text = match (before, applied.as_slice()) {
-        (None, _) => format!("Created {shown} ({})", plural(lines(after), "line")),
+        (None, _) => {
+            let place = if target.resolved.inside { "" } else { ", outside the workspace" };
+            format!("Created {shown} ({}){place}", plural(lines(after), "line"))
+        }
         (Some(before), []) => {
             format!("Wrote {shown} ({}, was {})", plural(lines(after), "line"), lines(&before.text))
         }

@@ -113,11 +113,14 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
     let loaded = change::load(cx, &target)?;
     // A placeholder in the edit means the file's own secret.
     let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
-    let real = |text| known::as_meant(cx, text, file);
     let restored = args
         .edits
         .iter()
-        .map(|edit| Ok((real(&edit.old_string)?, real(&edit.new_string)?, edit.replace_all)))
+        .map(|edit| {
+            let (old, new, replace_all) = (&*edit.old_string, &*edit.new_string, edit.replace_all);
+            let (old, new) = known::edit_as_meant(cx, TextEdit { old, new, replace_all }, file)?;
+            Ok((old, new, replace_all))
+        })
         .collect::<Result<Vec<_>, ToolError>>()?;
     let edits: Vec<TextEdit> = restored
         .iter()

@@ -8,6 +8,7 @@ use crate::api::ToolError;
 use crate::cx::ToolCx;
 use crate::file::matching::lines::Lines;
 use crate::file::matching::match_edit::{self, TextEdit};
+use crate::file::matching::slips;
 use crate::paths::PathTarget;
 use base::file;
 use base::folder::exact;
@@ -141,6 +142,11 @@ fn must_be_shown(
 
 /// The model's text as the file has it: with its tags, and secrets in place of placeholders. A secret may be this file's, or
 /// that of another file of the workspace that the model has seen; what a `.env` file has stays there.
+pub(crate) fn edit_as_meant(cx: &ToolCx, edit: TextEdit, file: &str) -> Result<(String, String), ToolError> {
+    let (old, new) = (as_meant(cx, edit.old, file)?, as_meant(cx, edit.new, file)?);
+    Ok(slips::mended(file, TextEdit { old: &old, new: &new, ..edit }))
+}
+
 pub(crate) fn as_meant(cx: &ToolCx, text: &str, file: &str) -> Result<String, ToolError> {
     let stands_in = |path: &PathBuf, secret: &str| {
         path.starts_with(&*cx.root)

@@ -7,7 +7,7 @@ use super::change::{self, Intent, LoadedFile};
 use super::known::{self, Needs};
 use crate::api::{Preview, ToolError, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
-use crate::file::matching::apply;
+use crate::file::matching::{apply, slips};
 use crate::paths::{target, write_access};
 use base::file;
 use base::pattern::Pattern;
@@ -61,7 +61,7 @@ pub(crate) fn plan(path: &str, content: Option<&str>, cx: &ToolCx) -> Result<Int
     let Some(content) = content.or(kept.as_deref()) else {
         return Err(ToolError::invalid("content is missing: send the complete file"));
     };
-    let content = known::as_meant(cx, content, before)?;
+    let content = known::as_meant(cx, &slips::unfenced(path, content), before)?;
     let Some(loaded) = loaded else {
         return change::finish(target, None, content, Vec::new());
     };

@@ -111,6 +111,11 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
              Anchor the pattern at the program, as in '^python3 server', or use the process id",
         ));
     }
+    if let Some((program, instead)) = cx.calls.iter().find_map(full_screen) {
+        return Err(ToolError::invalid(format!(
+            "{program} needs a terminal, and commands have none. Nothing was run. Use {instead}"
+        )));
+    }
     let timeout_ms = match args.timeout_ms {
         Some(0) => return Err(ToolError::invalid("timeout_ms is 0; omit it for the default")),
         given => given.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS),
@@ -119,6 +124,19 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
     // A command must leave time to say how far the work is.
     let timeout = cx.deadline.map_or(asked, |deadline| asked.min(deadline.longest_wait().max(SHORTEST_WAIT)));
     Ok((start_folder(args, cx)?, timeout))
+}
+
+/// A program that would wait for keys, and what to use instead.
+fn full_screen(call: &Call) -> Option<(&str, &'static str)> {
+    let mut rows = include_str!("full_screen.txt").lines().filter(|row| !row.starts_with('#'));
+    rows.find_map(|row| {
+        let [names, instead, harmless] = row.splitn(3, ": ").collect::<Vec<_>>().try_into().ok()?;
+        let is_harmless = |arg: &Arg| {
+            arg.certain().is_none_or(|arg| harmless.split(' ').any(|start| arg.starts_with(start)))
+        };
+        let waits = names.split(' ').any(|name| name == call.name()) && !call.args().iter().any(is_harmless);
+        waits.then_some((call.name(), instead))
+    })
 }
 
 fn ends_us(call: &Call) -> bool {

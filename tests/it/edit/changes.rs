@@ -299,7 +299,14 @@ async fn encodings() {
 async fn not_found_explanations() {
     let code = "fn main() {\n    let quote = “x”;\n    print(quote);\n}\n".as_bytes();
     check(&[
-        ("numbers pasted", code, "2\t    let quote", "x", false, Error("NOT_FOUND", "Read's line numbers")),
+        (
+            "numbers pasted",
+            code,
+            "2\t    let quote",
+            "x\n3\ty",
+            false,
+            Error("NOT_FOUND", "Read's line numbers"),
+        ),
         (
             "numbers pasted into new",
             code,
@@ -325,7 +332,7 @@ async fn not_found_explanations() {
             false,
             Error("NOT_FOUND", "no similar text found"),
         ),
-        ("escaped twice", code, "fn main() {\\n    let", "y", false, Error("NOT_FOUND", "double-escaped")),
+        ("escaped twice", code, "fn main() {\\n    let", "a\nb", false, Error("NOT_FOUND", "double-escaped")),
         ("empty file", b"", "a", "b", false, Error("NOT_FOUND", "empty")),
         ("only blanks", b"a\nb\n", "      ", "b", false, Error("NOT_FOUND", "whitespace")),
         (

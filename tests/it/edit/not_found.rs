@@ -87,7 +87,6 @@ async fn slips_by_name() {
             "2:    total = a + b\n3:    for item in range(total):",
             "Read's line numbers; remove them (then it matches at line 2)",
         ),
-        ("2|    total = a + b", "Read's line numbers; remove them (then it matches at line 2)"),
         (
             "    call(total,\n         a)\n",
             "old_string has a line break before `a)` (its line 2), the file has none (line 6)",

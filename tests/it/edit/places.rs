@@ -263,17 +263,19 @@ fn places() {
 #[test]
 fn named_mistakes() {
     let code: &[u8] = b"fn main() {\n    let x = 1;\n    print(x);\n}\n";
+    let changed: &[u8] = b"fn main() {\n    let y = 1;\n    print(x);\n}\n";
     run(&[
-        (U, "numbers of Read", code, Edit("2\t    let x = 1;", "y"), No("Read's line numbers")),
+        (U, "numbers of Read", code, Edit("2\t    let x = 1;", "2\t    let y = 1;"), Bytes(changed)),
         (
             U,
             "numbers with blanks before",
             code,
-            Edit("     2\t    let x = 1;\n     3\t    print(x);", "y"),
-            No("Read's line numbers"),
+            Edit("     1\tfn main() {\n     2\t    let x = 1;", "fn main() {\n    let y = 1;"),
+            Bytes(changed),
         ),
-        (U, "numbers with an arrow", code, Edit("     2→    let x = 1;", "y"), No("Read's line numbers")),
-        (U, "numbers with a bar", code, Edit("2|    let x = 1;\n3|    print(x);", "y"), No("line numbers")),
+        (U, "numbers with an arrow", code, Edit("     2→    let x = 1;", "    let y = 1;"), Bytes(changed)),
+        (U, "numbers with a bar", code, Edit("2|    let x = 1;", "2|    let y = 1;"), Bytes(changed)),
+        (U, "numbers in some lines", code, Edit("2\t    let x = 1;\n    print(x);", "y"), No("line numbers")),
         (U, "numbers with a colon", code, Edit("2:    let x = 1;\n3:    print(x);", "y"), No("line numbers")),
         (
             S,
@@ -289,9 +291,16 @@ fn named_mistakes() {
             Edit("    let x = 1;\n    print(x);", "     2→    let y = 1;\n     3→    print(y);"),
             No("line numbers"),
         ),
-        (U, "escaped newline", code, Edit("fn main() {\\n    let x", "y"), No("double-escaped")),
-        (U, "escaped quotes", b"say(\"hi\")\n", Edit("say(\\\"hi\\\")", "y"), No("double-escaped")),
-        (U, "escaped tab", b"\tx\n", Edit("\\tx", "y"), No("double-escaped")),
+        (U, "escaped newline", code, Edit("{\\n    let x", "{\\n    let y"), Bytes(changed)),
+        (
+            U,
+            "escaped quotes",
+            b"say(\"hi\")\n",
+            Edit("say(\\\"hi\\\")", "say(\\\"a\\\\n\\\")"),
+            Bytes(b"say(\"a\\n\")\n"),
+        ),
+        (U, "escaped tab", b"\tx\n", Edit("\\tx", "\\ty"), Bytes(b"\ty\n")),
+        (S, "escaped old text alone", code, Edit("{\\n    let x", "{\n    let \"y\""), No("double-escaped")),
         (U, "one letter wrong", code, Edit("    let y = 1;", "z"), No("····let·x·=·1;")),
         (
             U,

@@ -39,7 +39,8 @@ fn welcome() {
     insta::assert_snapshot!(stage.shown(), @r#"
     mycode 0.1.0  /home/me/project
     @ to add a file · / for commands · /help for help
-    No AGENTS.md here. /init writes one; /init no hides this message.
+    ? No AGENTS.md here. Write one? It tells the model how to work on this project.
+      Type 1 for yes (/init), 2 for not now, or 3 for never in this project
     ────────────────────────────────────────────────────────────────────────────────
     › ▏Type a task
       demo-model · ~11% 15.3k/128k · $0.04 · ask                               /help

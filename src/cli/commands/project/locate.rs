@@ -10,6 +10,7 @@ use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::path::on_one_line;
 use base::sanitize;
+use context::session::list;
 use evidence::categorize::FileCategory;
 use evidence::rank::locate::RankedFile;
 use evidence::retriever::{ContextRetriever, LocatedFiles};
@@ -20,8 +21,8 @@ const HELP: &str = include_str!("../../help/locate.txt");
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub struct LocateArgs {
-    /// The task in words; `-` reads standard input
-    #[arg(required_unless_present = "with", default_value = "", hide_default_value = true)]
+    /// The task in words; `-` reads standard input; only with --explain: the last session's task
+    #[arg(required_unless_present_any = ["with", "explain"], default_value = "", hide_default_value = true)]
     pub query: String,
 
     /// A file of the change: rank what belongs to it (tests, callers, what changes together); may be repeated
@@ -46,6 +47,12 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     let mut text = args.query.clone();
     if text == "-" {
         text = report::standard_input()?;
+    }
+    if args.explain && text.is_empty() && args.with.is_empty() {
+        text = list::list(&opened.project_state).into_iter().next().map(|row| row.title).unwrap_or_default();
+        if !text.is_empty() {
+            eprintln!("note: for the task of the last session: {}", on_one_line(&text));
+        }
     }
     if text.trim().is_empty() && args.with.is_empty() {
         let hint = "mycode locate \"what should change\", or mycode locate --with FILE";

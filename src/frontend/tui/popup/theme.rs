@@ -85,11 +85,10 @@ impl ThemeRow {
     fn described(&self) -> &'static str {
         match (self.name, self.before.depth) {
             (_, Depth::None) => "no colors: NO_COLOR is set",
-            (_, Depth::Sixteen) => "this terminal has 16 colors; using its palette",
             (ThemeName::Auto, _) => match self.before.background {
                 Some(Background::Dark) => "matches the terminal: dark",
                 Some(Background::Light) => "matches the terminal: light",
-                None => "terminal background unknown; using its 16 colors",
+                None => "terminal background unknown; plain text, colored diffs",
             },
             (ThemeName::Dark, _) => "for dark backgrounds",
             (ThemeName::Light, _) => "for light backgrounds",

@@ -1,5 +1,5 @@
-//! Styles by meaning. A palette is for dark or light backgrounds; if the background is unknown, the
-//! terminal's own sixteen colors are used. With `NO_COLOR` only weight remains.
+//! Styles by meaning. A palette is for dark or light backgrounds. No color can be read on both, so where the background
+//! is unknown, text keeps the terminal's own color. With `NO_COLOR` only weight remains.
 
 use std::sync::LazyLock;
 
@@ -35,15 +35,22 @@ pub struct Look {
 
 impl Look {
     pub fn theme(self) -> Theme {
-        let palette = match (self.depth, self.name, self.background) {
+        let background = match self.name {
+            ThemeName::Dark => Some(Background::Dark),
+            ThemeName::Light => Some(Background::Light),
+            _ => self.background,
+        };
+        let palette = match (self.depth, self.name, background) {
             (Depth::None, ..) => return Theme::new(false),
-            (Depth::Sixteen, ..) | (_, ThemeName::Ansi, _) | (_, ThemeName::Auto, None) => {
-                return Theme::new(true);
-            }
-            (_, ThemeName::Dark, _) | (_, ThemeName::Auto, Some(Background::Dark)) => &PALETTES.dark,
-            (_, ThemeName::Light, _) | (_, ThemeName::Auto, Some(Background::Light)) => &PALETTES.light,
+            (_, ThemeName::Ansi, _) => &PALETTES.ansi,
+            (Depth::Sixteen, _, None) => return Theme::new(false),
+            (_, _, None) => &PALETTES.unknown,
+            (Depth::Sixteen, _, Some(Background::Dark)) => &PALETTES.sixteen_dark,
+            (Depth::Sixteen, _, Some(Background::Light)) => &PALETTES.sixteen_light,
+            (_, ThemeName::HighContrast, Some(Background::Dark)) => &PALETTES.high_contrast_dark,
             (_, ThemeName::HighContrast, Some(Background::Light)) => &PALETTES.high_contrast_light,
-            (_, ThemeName::HighContrast, _) => &PALETTES.high_contrast_dark,
+            (_, _, Some(Background::Dark)) => &PALETTES.dark,
+            (_, _, Some(Background::Light)) => &PALETTES.light,
         };
         Theme { palette: Some(palette), indexed: self.depth == Depth::TwoHundredFiftySix, plain: false }
     }
@@ -71,6 +78,14 @@ impl Theme {
 
     fn fg(self, of: impl Fn(&Palette) -> Shade) -> Style {
         self.palette.map_or_else(Style::new, |palette| Style::new().fg(self.color(of(palette))))
+    }
+
+    /// Bold where the palette has no color for it.
+    fn fg_or_bold(self, of: impl Fn(&Palette) -> Shade) -> Style {
+        match self.fg(of) {
+            style if style.fg == Some(Color::Reset) => self.strong(),
+            style => style,
+        }
     }
 
     /// Whether the chat is line by line: without single keys, bars and previews.
@@ -106,15 +121,11 @@ impl Theme {
     }
 
     pub fn bad(self) -> Style {
-        self.fg(|palette| palette.bad)
+        self.fg_or_bold(|palette| palette.bad)
     }
 
-    /// Bold where the background is unknown: no color can be read on all of them.
     pub fn warning(self) -> Style {
-        match self.palette {
-            Some(palette) if palette.diff.is_none() => self.strong(),
-            _ => self.fg(|palette| palette.warning),
-        }
+        self.fg_or_bold(|palette| palette.warning)
     }
 
     pub fn question(self) -> Style {
@@ -158,7 +169,10 @@ impl Theme {
     /// A changed diff line: `syntax` on a background if the palette has one, else one plain color.
     pub fn changed(self, added: bool, syntax: Style) -> Style {
         match self.palette.and_then(|palette| palette.diff) {
-            Some(behind) => syntax.bg(self.color(if added { behind.added } else { behind.removed })),
+            Some(behind) => {
+                let style = syntax.bg(self.color(if added { behind.added } else { behind.removed }));
+                behind.text.map_or(style, |text| style.fg(self.color(text)))
+            }
             None if added => self.good(),
             None => self.bad(),
         }
@@ -199,6 +213,8 @@ struct DiffShades {
     added_words: Shade,
     removed_words: Shade,
     words: Shade,
+    /// All text on such lines, where the syntax has no colors of its own.
+    text: Option<Shade>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -216,6 +232,9 @@ impl TryFrom<String> for Shade {
 #[derive(Default, Deserialize)]
 struct Palettes {
     ansi: Palette,
+    unknown: Palette,
+    sixteen_dark: Palette,
+    sixteen_light: Palette,
     dark: Palette,
     light: Palette,
     high_contrast_dark: Palette,
@@ -258,9 +277,22 @@ mod tests {
     /// White, and what Solarized, GitHub and Catppuccin Latte draw on.
     const LIGHTS: [u32; 4] = [0xff_ff_ff, 0xfd_f6_e3, 0xf6_f8_fa, 0xef_f1_f5];
 
+    /// The first sixteen colors of VGA and of xterm, as their manuals have them.
+    const SIXTEEN: [[u32; 16]; 2] = [
+        [
+            0x00_00_00, 0xaa_00_00, 0x00_aa_00, 0xaa_55_00, 0x00_00_aa, 0xaa_00_aa, 0x00_aa_aa, 0xaa_aa_aa,
+            0x55_55_55, 0xff_55_55, 0x55_ff_55, 0xff_ff_55, 0x55_55_ff, 0xff_55_ff, 0x55_ff_ff, 0xff_ff_ff,
+        ],
+        [
+            0x00_00_00, 0xcd_00_00, 0x00_cd_00, 0xcd_cd_00, 0x00_00_ee, 0xcd_00_cd, 0x00_cd_cd, 0xe5_e5_e5,
+            0x7f_7f_7f, 0xff_00_00, 0x00_ff_00, 0xff_ff_00, 0x5c_5c_ff, 0xff_00_ff, 0x00_ff_ff, 0xff_ff_ff,
+        ],
+    ];
+
     fn luminance(color: Color) -> f64 {
         let (r, g, b) = match color {
             Color::Rgb(r, g, b) => (r, g, b),
+            Color::Indexed(0..16) => panic!("{color:?} has no certain luminance"),
             Color::Indexed(index) => rgb_of(index),
             other => panic!("{other:?} has no certain luminance"),
         };
@@ -286,10 +318,8 @@ mod tests {
             ("high contrast, dark", high_contrast_dark, &DARKS[..], 7.0),
             ("high contrast, light", high_contrast_light, &LIGHTS[..], 7.0),
         ] {
-            let Palette { dim, accent, good, bad, warning, code, heading, link, number, diff } = palette;
-            let texts = [dim.unwrap(), *accent, *good, *bad, *warning, *code, *heading, *link, *number];
-            let texts = texts.map(|shade| shade.0);
-            let DiffShades { added, removed, added_words, removed_words, words } = diff.unwrap();
+            let texts = texts_of(palette);
+            let DiffShades { added, removed, added_words, removed_words, words, .. } = palette.diff.unwrap();
             let [added, removed, added_words, removed_words, words] =
                 [added, removed, added_words, removed_words, words].map(|shade| shade.0);
             for narrow in [|color| color, indexed as fn(Color) -> Color] {
@@ -299,13 +329,13 @@ mod tests {
                         wrong.push(format!("{name}: {text:?} on {on:?} has {ratio:.2}"));
                     }
                 };
-                for text in texts {
+                for text in texts.clone() {
                     [added, removed].iter().for_each(|on| check(text, *on));
                 }
                 [added_words, removed_words].iter().for_each(|on| check(words, *on));
                 for on in backgrounds {
                     let [_, red, green, blue] = on.to_be_bytes();
-                    for text in texts {
+                    for text in texts.clone() {
                         let ratio = contrast(narrow(text), Color::Rgb(red, green, blue));
                         if ratio < least {
                             wrong.push(format!("{name}: {text:?} on {on:06x} has {ratio:.2}"));
@@ -315,5 +345,54 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    fn texts_of(palette: &Palette) -> Vec<Color> {
+        let Palette { dim, accent, good, bad, warning, code, heading, link, number, diff: _ } = palette;
+        let texts = [*accent, *good, *bad, *warning, *code, *heading, *link, *number];
+        texts.into_iter().chain(*dim).map(|shade| shade.0).collect()
+    }
+
+    /// Sixteen colors look different everywhere: each of them must do on the terminals that give them their names.
+    #[test]
+    fn sixteen_colors_can_be_read_as_well() {
+        let rgb = |color: u32| {
+            let [_, red, green, blue] = color.to_be_bytes();
+            Color::Rgb(red, green, blue)
+        };
+        for (palette, background) in
+            [(&PALETTES.sixteen_dark, 0x00_00_00), (&PALETTES.sixteen_light, 0xff_ff_ff)]
+        {
+            for color in texts_of(palette).into_iter().filter(|color| *color != Color::Reset) {
+                let Color::Indexed(index) = color else { panic!("{color:?}") };
+                for colors in SIXTEEN {
+                    let ratio = contrast(rgb(colors[usize::from(index)]), rgb(background));
+                    assert!(ratio >= 4.5, "{index} on {background:06x} has {ratio:.2}");
+                }
+            }
+        }
+    }
+
+    /// On an unknown background only pairs of colors are certain.
+    #[test]
+    fn an_unknown_background_keeps_the_terminals_text() {
+        for name in [ThemeName::Auto, ThemeName::HighContrast] {
+            for depth in [Depth::Sixteen, Depth::TwoHundredFiftySix, Depth::TrueColor] {
+                let theme = Look { name, depth, background: None }.theme();
+                let texts =
+                    [theme.dim(), theme.accent(), theme.good(), theme.bad(), theme.warning(), theme.code()];
+                for style in texts.into_iter().chain([theme.heading(), theme.link(), theme.question()]) {
+                    assert!(matches!(style.fg, None | Some(Color::Reset)) && style.bg.is_none(), "{style:?}");
+                }
+                assert!(theme.question().add_modifier.contains(Modifier::BOLD));
+                for added in [false, true] {
+                    for style in [theme.changed(added, theme.code()), theme.changed_words(added)] {
+                        let pair = style.fg.zip(style.bg);
+                        assert!(pair.is_none_or(|(fg, bg)| contrast(fg, bg) >= 4.5), "{style:?}");
+                        assert_eq!(pair.is_some(), depth != Depth::Sixteen);
+                    }
+                }
+            }
+        }
     }
 }

@@ -43,7 +43,8 @@ pub fn depth(var: impl Fn(&str) -> Option<String>) -> Depth {
 /// The look of this terminal; `answer` is its reply to the query.
 pub fn look(name: ThemeName, answer: Option<Background>) -> Look {
     let var = |name: &str| std::env::var(name).ok();
-    let background = answer.or_else(|| from_variable(&var("COLORFGBG")?));
+    let is_console = || (var("TERM")? == "linux").then_some(Background::Dark);
+    let background = answer.or_else(|| from_variable(&var("COLORFGBG")?)).or_else(is_console);
     links::enable(links::taken_by(var));
     Look { name, depth: depth(var), background }
 }

@@ -17,6 +17,9 @@ use tokio::sync::Notify;
 
 /// How long to wait for the terminal's answers, which end with the cursor report that all terminals send.
 const ANSWER_TIME: Duration = Duration::from_millis(40);
+/// Without any effect. What comes after it in time was sent at eight bytes per millisecond at least.
+const PADDING: &str = "\x1b[0m";
+const PADDING_COUNT: usize = 80;
 
 /// Bracketed paste and focus reports on.
 const ENTER: &str = "\x1b[?2004h\x1b[?1004h";
@@ -68,6 +71,8 @@ pub struct TerminalReply {
     pub keys: bool,
     pub background: Option<Background>,
     pub asked: bool,
+    /// The connection is a fast one.
+    pub prompt: bool,
     pub typed: String,
 }
 
@@ -79,7 +84,8 @@ pub fn enter(mouse: bool) -> io::Result<TerminalReply> {
     restore_on_panic();
     let asks = background::may_ask(|name| std::env::var(name).ok());
     let question = if asks { background::QUESTION } else { "" };
-    write_now(&format!("{ENTER}{}{}{question}\x1b[?u\x1b[6n", mouse_on(), title(attention::KEEP_TITLE)))?;
+    let (padding, title) = (PADDING.repeat(PADDING_COUNT), title(attention::KEEP_TITLE));
+    write_now(&format!("{ENTER}{}{title}{question}{padding}\x1b[?u\x1b[6n", mouse_on()))?;
     let mut greeting = parse_greeting(&read_answer());
     greeting.asked = asks && greeting.background.is_none();
     if greeting.keys {
@@ -200,7 +206,8 @@ fn find_report(bytes: &[u8]) -> Option<(usize, usize)> {
 
 fn parse_greeting(bytes: &[u8]) -> TerminalReply {
     let mut typed = bytes.to_vec();
-    if let Some((start, end)) = find_report(bytes) {
+    let report = find_report(bytes);
+    if let Some((start, end)) = report {
         typed.drain(start..end);
     }
     let text = String::from_utf8_lossy(&typed).into_owned();
@@ -208,7 +215,13 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
     let keys = text.split("\x1b[?").skip(1).any(is_report);
     let typed = text.replace('\r', "\n");
     let typed = base::sanitize::clean(&typed).into_owned();
-    TerminalReply { keys, background: background::parse(&text), asked: false, typed }
+    TerminalReply {
+        keys,
+        background: background::parse(&text),
+        asked: false,
+        prompt: report.is_some(),
+        typed,
+    }
 }
 
 /// Collects a frame's bytes, to be sent by [`Output::send`].
@@ -258,7 +271,11 @@ mod tests {
     fn greeting_and_typed_keys() {
         let greeting = parse_greeting(b"fi\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?0u\x1b[12;1Rx");
         let background = Some(Background::Dark);
-        assert_eq!(greeting, TerminalReply { keys: true, background, asked: false, typed: "fix".to_owned() });
+        let prompt = true;
+        assert_eq!(
+            greeting,
+            TerminalReply { keys: true, background, asked: false, prompt, typed: "fix".to_owned() }
+        );
         assert_eq!(parse_greeting(b""), TerminalReply::default());
         assert_eq!(find_report(b"\x1b[3;4"), None);
     }

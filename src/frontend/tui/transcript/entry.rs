@@ -91,8 +91,10 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
     let help = "@ to add a file · / for commands · /help for help";
     lines.extend(wrap::wrap_text(help, theme.dim(), "", "", width));
     if info.offer_init {
-        let offer = "No AGENTS.md here. /init writes one; /init no hides this message.";
-        lines.extend(wrap::wrap_text(offer, theme.warning(), "", "", width));
+        let offer = "No AGENTS.md here. Write one? It tells the model how to work on this project.";
+        lines.extend(wrap::wrap_text(offer, theme.question(), "? ", "  ", width));
+        let choices = "Type 1 for yes (/init), 2 for not now, or 3 for never in this project";
+        lines.extend(wrap::wrap_text(choices, theme.plain(), "  ", "  ", width));
     }
     lines
 }

@@ -184,7 +184,15 @@ pub fn enter(app: &mut App) {
     }
 }
 
-fn send(app: &mut App, text: String) {
+fn send(app: &mut App, mut text: String) {
+    if std::mem::take(&mut app.offers_rules) {
+        text = match text.trim() {
+            "1" => "/init".to_owned(),
+            "2" => return app.inform("/init writes one at any time."),
+            "3" => "/init no".to_owned(),
+            _ => text,
+        };
+    }
     // Bare commands aren't worth remembering.
     if !text.starts_with('/') || text.trim().contains(char::is_whitespace) {
         app.send(Quick::Remember { text: text.clone() });

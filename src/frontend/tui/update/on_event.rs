@@ -205,6 +205,7 @@ fn session(app: &mut App, info: SessionInfo) {
             if !info.has_model() && app.turn.is_none() && app.composer.is_empty() {
                 models::login(app, "");
             }
+            app.offers_rules = info.offer_init;
             app.print(TranscriptEntry::Welcome(info));
         }
         Some(before) if before.id != info.id => {

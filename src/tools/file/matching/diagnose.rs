@@ -48,7 +48,7 @@ pub fn is_numbered(text: &str) -> bool {
 }
 
 /// The line without its number and mark, and with `space` without the space after them.
-fn behind_number<'a>(line: &'a str, marks: &[char], space: bool) -> Option<&'a str> {
+pub(super) fn behind_number<'a>(line: &'a str, marks: &[char], space: bool) -> Option<&'a str> {
     let (number, rest) = line.split_once(marks)?;
     let number = number.trim_start();
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

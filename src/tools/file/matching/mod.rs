@@ -5,3 +5,4 @@ pub mod compare;
 pub mod diagnose;
 pub mod lines;
 pub mod match_edit;
+pub mod slips;
