@@ -172,9 +172,11 @@ fn looks_like_name(word: &str) -> bool {
     }
     let lower = shape.to_ascii_lowercase();
     if lower.contains('/') || lower.contains('\\') {
-        // A slash between two words of another script is none of a path.
-        let words = lower.split_once('/').is_some_and(|(one, other)| {
-            [one, other].iter().all(|part| part.chars().all(char::is_alphabetic) && !part.is_ascii())
+        // A slash between two words of another script, or in capitals, is none of a path.
+        let words = shape.split_once('/').is_some_and(|(one, other)| {
+            let is_word = |part: &str| part.chars().all(char::is_alphabetic) && !part.is_ascii();
+            let is_capital = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_uppercase());
+            is_word(one) && is_word(other) || is_capital(one) && is_capital(other)
         });
         return !words && !listed(PAIRS, &lower);
     }
@@ -275,6 +277,7 @@ mod tests {
             "Исправлено в src/a.rs: вход и/или выход, чтение/запись.",
             "Anmelden/Abmelden in src/a.rs geprüft; la sesión sirve para leer/escribir; lecture/écriture corrigée.",
             "前端/后端都检查了，改为 GET/POST 请求。追加/削除しました。",
+            "接口支持两种方法（GET/POST）；LIB/READ 也检查了。Both GET/POST work.",
             "Arreglado en src/a.rs, y/o en la prueba; gelesen und/oder geschrieben.",
         ] {
             assert_eq!(strike_unknown(text, &evidence()), (text.to_owned(), 0));

@@ -78,7 +78,7 @@ pub static ANYWHERE: [Rule; 9] = [
     },
     // `password: …` in other languages: the word, a sign or a word for "is", the value.
     Rule {
-        signs: "密码 密碼 口令 密钥 密鑰 令牌 パスワード 暗証番号 비밀번호 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola",
+        signs: "密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",
         pattern: Pattern::new(include_str!("other_languages.regex")),
         secret: |found| {
             let value = found.get(1)?;
