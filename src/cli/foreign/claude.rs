@@ -149,7 +149,7 @@ fn prompt_file(path: &str) -> Result<Vec<String>, String> {
     prompt(&text.ok_or("it must be text of at most 1 MiB")?)
 }
 
-fn mode(mode: &str) -> Result<Vec<String>, String> {
+pub fn mode(mode: &str) -> Result<Vec<String>, String> {
     match claude_tools::of_permission_mode(mode) {
         Some((Mode::Plan, _)) => args("--mode", "plan"),
         Some((_, level)) => args("--permission", level.into_str()),

@@ -194,7 +194,7 @@ fn branch(name: &str) -> Result<Vec<String>, String> {
     Ok(vec![name.to_owned()])
 }
 
-fn sandbox(mode: &str) -> Result<Vec<String>, String> {
+pub fn sandbox(mode: &str) -> Result<Vec<String>, String> {
     let level = match mode {
         "read-only" => "read-only",
         "workspace-write" => "auto",
@@ -204,7 +204,7 @@ fn sandbox(mode: &str) -> Result<Vec<String>, String> {
     Ok(vec!["--permission".to_owned(), level.to_owned()])
 }
 
-fn approval(policy: &str) -> Result<Vec<String>, String> {
+pub fn approval(policy: &str) -> Result<Vec<String>, String> {
     match policy {
         "never" | "on-request" | "on-failure" => Ok(Vec::new()),
         "untrusted" => Ok(vec!["--permission".to_owned(), "ask".to_owned()]),

@@ -1,5 +1,6 @@
 //! Command lines written for Claude Code and Codex: what their options are here.
 
+pub mod chat;
 pub mod claude;
 pub mod codex;
 pub mod help;

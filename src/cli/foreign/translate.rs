@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 
 use super::rewrite::Rewritten;
-use super::{claude, codex, mcp};
+use super::{chat, claude, codex, mcp};
 use crate::cli::report::Failure;
 
 /// The arguments without the program's name, and what the user is told about them. `command` is ours.
@@ -36,10 +36,13 @@ pub fn translated(
         });
     }
     let typed = args.iter().map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));
-    if command.find_subcommand(first).is_none() && claude::is_meant(typed) {
+    if command.find_subcommand(first).is_some() {
+        return Ok((args, Vec::new()));
+    }
+    if claude::is_meant(typed) {
         return Ok(exec(claude::translated(args.into_iter(), takes_value)?, true));
     }
-    Ok((args, Vec::new()))
+    Ok((chat::translated(&args, takes_value)?.unwrap_or(args), Vec::new()))
 }
 
 /// A task may be typed without quotes where that was always so.

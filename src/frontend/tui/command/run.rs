@@ -139,7 +139,12 @@ fn rename(app: &mut App, title: &str) {
 }
 
 fn fork(app: &mut App) {
-    let Some(session) = app.session.as_ref().map(|info| info.id.clone()) else { return };
+    let Some((session, turns)) = app.session.as_ref().map(|info| (info.id.clone(), info.turns)) else {
+        return;
+    };
+    if turns == 0 {
+        return app.inform("Nothing to fork yet.");
+    }
     between_turns(app, "fork", Idle::ForkSession { session });
 }
 
