@@ -139,12 +139,7 @@ fn rename(app: &mut App, title: &str) {
 }
 
 fn fork(app: &mut App) {
-    let Some((session, turns)) = app.session.as_ref().map(|info| (info.id.clone(), info.turns)) else {
-        return;
-    };
-    if turns == 0 {
-        return app.inform("Nothing to fork yet.");
-    }
+    let Some(session) = app.session.as_ref().map(|info| info.id.clone()) else { return };
     between_turns(app, "fork", Idle::ForkSession { session });
 }
 

@@ -1,6 +1,8 @@
 //! Changes in the forms of other agents, as a V4A patch: the SEARCH/REPLACE blocks of Cline, Roo Code and Aider (as their prompts
 //! and parsers in public repositories have them, November 2026), and unified diffs.
 
+use base::pattern::Pattern;
+
 /// `path` is the file that the call names. `None`: it is a V4A patch, or none of these.
 pub(crate) fn as_v4a(text: &str, path: Option<&str>) -> Option<String> {
     if text.contains("*** Begin Patch") {
@@ -15,52 +17,25 @@ pub(crate) fn as_v4a(text: &str, path: Option<&str>) -> Option<String> {
 }
 
 fn blocks(text: &str, path: Option<&str>) -> Option<String> {
-    let (mut old, mut new): (Option<String>, Option<String>) = (None, None);
-    let mut file = path.map(str::to_owned);
-    let mut body = String::new();
-    for line in text.lines() {
-        match (&mut old, &mut new) {
-            (None, _) if is_mark(line, ['<', '-'], "SEARCH") => old = Some(String::new()),
-            // Aider names the file above the block.
-            (None, _) => {
-                let name = line.trim();
-                if path.is_none() && !name.is_empty() && !name.starts_with("```") {
-                    file = Some(name.to_owned());
-                }
-            }
-            (Some(_), None) if is_mark(line, ['='; 2], "") => new = Some(String::new()),
-            (Some(old), None) if old.is_empty() && is_note(line) => {}
-            (Some(old), None) => push(old, '-', line),
-            (Some(removed), Some(added)) if is_mark(line, ['>', '+'], "REPLACE") => {
-                let header = if removed.is_empty() { "Add" } else { "Update" };
-                let start = if removed.is_empty() { "" } else { "@@\n" };
-                body += &format!("*** {header} File: {}\n{start}{removed}{added}", file.as_deref()?);
-                (old, new) = (None, None);
-            }
-            (Some(_), Some(new)) => push(new, '+', line),
-        }
+    static BLOCK: Pattern = Pattern::new(include_str!("search_replace.regex"));
+    let (mut file, mut body, mut end) = (path, String::new(), 0);
+    for found in BLOCK.captures_iter(text) {
+        let whole = found.get(0)?;
+        // Aider names the file above the block.
+        let above = &text[end..whole.start()];
+        let name = above.lines().map(str::trim).rfind(|line| !line.is_empty() && !line.starts_with("```"));
+        file = path.or(name).or(file);
+        let (removed, added) = (marked('-', &found["old"]), marked('+', &found["new"]));
+        let header = if removed.is_empty() { "Add" } else { "Update" };
+        let start = if removed.is_empty() { "" } else { "@@\n" };
+        body += &format!("*** {header} File: {}\n{start}{removed}{added}", file?);
+        end = whole.end();
     }
-    (old.is_none() && !body.is_empty()).then_some(body)
+    (!body.is_empty()).then_some(body)
 }
 
-fn push(part: &mut String, mark: char, line: &str) {
-    part.push(mark);
-    part.push_str(line);
-    part.push('\n');
-}
-
-/// Such as `<<<<<<< SEARCH`.
-fn is_mark(line: &str, of: [char; 2], word: &str) -> bool {
-    let line = line.trim_end();
-    of.iter().any(|mark| {
-        let rest = line.trim_start_matches(*mark);
-        line.len() - rest.len() >= 5 && rest.trim_end_matches('>').trim() == word
-    })
-}
-
-/// Roo's lines between `SEARCH` and the text.
-fn is_note(line: &str) -> bool {
-    line.starts_with(":start_line:") || line.starts_with(":end_line:") || is_mark(line, ['-'; 2], "")
+fn marked(mark: char, lines: &str) -> String {
+    lines.lines().map(|line| format!("{mark}{line}\n")).collect()
 }
 
 fn unified(text: &str, path: Option<&str>) -> Option<String> {
