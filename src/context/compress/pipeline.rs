@@ -7,7 +7,6 @@ use super::{cut, failures, lines};
 use crate::tokens::estimate::{self, estimate};
 use base::model::item::ItemId;
 use base::sanitize;
-use base::text;
 
 #[derive(Clone, Copy, Debug)]
 pub struct FilterOptions {

@@ -2,54 +2,19 @@
 //! `tests/fixtures`; a line is `LEVEL<tab>COMMAND` with `\n` for a line end.
 
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use base::config::mode::Mode;
 use base::config::settings::Permission::{self, Ask, Auto, Full, ReadOnly};
-use guard::policy::access::Access;
-use guard::policy::command::{self, AssessedAccess};
+use guard::policy::command;
 use guard::policy::command_prefix::general_prefix;
-use guard::policy::path_scope::PathScope;
 use guard::policy::rules::Rules;
 use guard::policy::session_grant::SessionGrant;
-use guard::policy::verdict::{Verdict, VerdictInputs};
+use guard::policy::verdict::Verdict;
+
+use super::ground::Ground;
 
 const EVERYDAY: &str = include_str!("../../fixtures/everyday.tsv");
 const ATTACKS: &str = include_str!("../../fixtures/attacks.tsv");
-
-struct Ground {
-    _dir: tempfile::TempDir,
-    workspace: PathBuf,
-    scope: PathScope,
-}
-
-impl Ground {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let workspace = dir.path().canonicalize().unwrap().join("w");
-        for folder in ["src", "build", "tests", ".git/hooks", "node_modules/.bin"] {
-            fs::create_dir_all(workspace.join(folder)).unwrap();
-        }
-        for file in ["src/a.rs", "src/b.rs", "README.md", "a.rs", "build/x.o", "run.sh"] {
-            fs::write(workspace.join(file), "").unwrap();
-        }
-        symlink("/etc", workspace.join("link")).unwrap();
-        symlink("/home/u/.ssh", workspace.join("keys")).unwrap();
-        let scope = PathScope::at_home(&workspace, &[], &[], Some("/home/u".into()));
-        Self { _dir: dir, workspace, scope }
-    }
-
-    fn decide(&self, permission: Permission, confined: bool, rules: &Rules, text: &str) -> Verdict {
-        VerdictInputs { permission, mode: Mode::Auto, rules, scope: &self.scope, readable: &[], confined }
-            .command(&command::assess(text, &self.workspace, &self.scope))
-            .verdict
-    }
-
-    fn allows(&self, permission: Permission, confined: bool, text: &str) -> bool {
-        self.decide(permission, confined, &Rules::default(), text) == Verdict::Allow
-    }
-}
 
 fn lines(table: &'static str) -> impl Iterator<Item = (&'static str, String)> {
     table.lines().map(|line| {
@@ -241,120 +206,6 @@ fn builds_and_installs_for_the_project() {
     ] {
         assert!(!ground.allows(Auto, true, command), "{command}");
     }
-}
-
-#[test]
-fn a_folder_outside_gives_no_rights() {
-    let ground = Ground::new();
-    let rules = Rules::default();
-    let judge = |permission, text: &str| {
-        VerdictInputs {
-            permission,
-            mode: Mode::Auto,
-            rules: &rules,
-            scope: &ground.scope,
-            readable: &[],
-            confined: true,
-        }
-        .decide(&[AssessedAccess::new(
-            &Access::Exec { command: text.to_owned(), cwd: Path::new("/home/u/.ssh").into() },
-            &ground.scope,
-        )])
-    };
-    assert!(matches!(judge(ReadOnly, "cat id_rsa"), Verdict::Deny { .. }));
-    assert!(matches!(judge(Auto, "cat id_rsa"), Verdict::Ask { .. }));
-    assert!(matches!(judge(Auto, "touch x"), Verdict::Ask { .. }));
-}
-
-#[test]
-fn tools_stay_in_the_workspace() {
-    let ground = Ground::new();
-    let rules = Rules::default();
-    let judge = |permission, access| {
-        VerdictInputs {
-            mode: Mode::Auto,
-            permission,
-            rules: &rules,
-            scope: &ground.scope,
-            readable: &[PathBuf::from("/spill")],
-            confined: false,
-        }
-        .decide(&[AssessedAccess::new(&access, &ground.scope)])
-    };
-    let inside = |name: &str| ground.workspace.join(name);
-    assert_eq!(judge(ReadOnly, Access::Read(inside("a"))), Verdict::Allow);
-    assert_eq!(judge(ReadOnly, Access::Read("/spill/1".into())), Verdict::Allow);
-    assert_eq!(judge(ReadOnly, Access::Read("/etc/passwd".into())), Verdict::Allow);
-    assert!(matches!(judge(Auto, Access::Read("/home/u/notes.txt".into())), Verdict::Ask { .. }));
-    assert!(matches!(judge(Auto, Access::Read("/etc/shadow".into())), Verdict::Ask { .. }));
-    assert!(matches!(judge(ReadOnly, Access::Write(inside("a"))), Verdict::Deny { .. }));
-    assert!(matches!(judge(Ask, Access::Write(inside("a"))), Verdict::Ask { .. }));
-    assert_eq!(judge(Auto, Access::Write(inside("a"))), Verdict::Allow);
-    assert!(matches!(judge(Auto, Access::Write(inside(".git/hooks/x"))), Verdict::Ask { .. }));
-    assert!(matches!(judge(Auto, Access::Write("/elsewhere/a".into())), Verdict::Ask { .. }));
-}
-
-/// A tool and a command have one rule: the rest of a home asks, once a folder.
-#[test]
-fn reading_elsewhere_in_a_home_asks_once() {
-    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let home = dir.path().canonicalize().unwrap();
-    // A repository of its own: the test may lie in one.
-    for file in [
-        "w/.git/HEAD",
-        "w/Cargo.toml",
-        "other/o.txt",
-        "other/p.txt",
-        "shared/Cargo.toml",
-        "notes/n.txt",
-        ".cargo/registry/a",
-        ".bashrc",
-    ] {
-        fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
-        fs::write(home.join(file), "").unwrap();
-    }
-    let manifest = "[dependencies]\nshared = { path = \"../shared\" }\nnotes = { path = \"../notes\" }\n";
-    fs::write(home.join("w/Cargo.toml"), manifest).unwrap();
-    let ground = Ground {
-        workspace: home.join("w"),
-        scope: PathScope::at_home(&home.join("w"), &[], &[], Some(home.clone())),
-        _dir: dir,
-    };
-    let mut rules = Rules::default();
-    for permission in [ReadOnly, Ask, Auto] {
-        for (path, free) in [
-            ("Cargo.toml", true),
-            ("../shared/Cargo.toml", true),
-            ("../.cargo/registry/a", true),
-            ("/etc/hostname", true),
-            ("../other/o.txt", false),
-            ("../.bashrc", false),
-            ("../notes/n.txt", false),
-        ] {
-            let by_command = ground.allows(permission, true, &format!("cat {path} | head -3"));
-            let access = Access::Read(base::path::follow(&ground.workspace.join(path)));
-            let by_tool = VerdictInputs {
-                permission,
-                mode: Mode::Auto,
-                rules: &rules,
-                scope: &ground.scope,
-                readable: &[],
-                confined: true,
-            }
-            .decide(&[AssessedAccess::new(&access, &ground.scope)]);
-            // Others' temporary files are closed to tools, wherever they are.
-            let tool_may = free && !(path.contains(".cargo") && home.starts_with("/tmp"));
-            assert_eq!((by_command, by_tool == Verdict::Allow), (free, tool_may), "{permission:?} {path}");
-        }
-    }
-    let access = Access::Exec { command: "cat ../other/o.txt".to_owned(), cwd: ground.workspace.clone() };
-    for grant in SessionGrant::all(&[AssessedAccess::new(&access, &ground.scope)], &ground.scope) {
-        assert_eq!(grant, SessionGrant::ReadFolder(home.join("other")));
-        rules.grant(grant);
-    }
-    assert_eq!(ground.decide(Auto, true, &rules, "tail ../other/p.txt"), Verdict::Allow);
-    assert!(matches!(ground.decide(Auto, true, &rules, "cat ../notes/n.txt"), Verdict::Ask { .. }));
-    assert_eq!(ground.decide(Full, false, &rules, "cat ../notes/n.txt"), Verdict::Allow);
 }
 
 #[test]
