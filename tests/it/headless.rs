@@ -333,6 +333,17 @@ fn added_folders_are_read_and_changed_by_file_tools() {
         assert!(requests[at].raw.contains(why), "{}", requests[at].raw);
     }
     assert!(other.join("new.txt").exists() && !other.join("made").exists() && !other.join(".git").exists());
+    // As Claude Code's settings name them, once they are trusted.
+    let settings = json!({"permissions": {"additionalDirectories": [other]}});
+    place.file(".claude/settings.json", settings.to_string());
+    for args in [&["look"][..], &["--trust", "look"]] {
+        let server = FakeServer::start(vec![
+            call("Write", json!({"path": at("kept.txt"), "content": "x"})),
+            text("Done."),
+        ]);
+        let out = place.exec(&server.base_url(), args);
+        assert_eq!(other.join("kept.txt").exists(), args.len() > 1, "{}", stderr(&out));
+    }
     let none = place.command(&["exec", "--add-dir", "none", "x"]).output().unwrap();
     assert_eq!(none.status.code(), Some(2));
 }

@@ -1,7 +1,7 @@
 //! Permission rules in files: `[permissions]` of a `config.toml`, and what Claude Code's project settings say, in its
 //! form (its permissions page, November 2026). They are read here and understood by the policy.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,6 +32,13 @@ pub fn claude_lists(settings: &Value) -> PermissionLists {
     let list = |name: &str| Vec::deserialize(&settings["permissions"][name]).unwrap_or_default();
     let (allow, ask, deny) = (list("allow"), list("ask"), list("deny"));
     PermissionLists { allow, ask, deny }
+}
+
+/// Further folders to work in, where they are.
+pub fn claude_folders(permissions: &Value, workspace: &Path) -> Vec<PathBuf> {
+    let named = Vec::<String>::deserialize(&permissions["additionalDirectories"]).unwrap_or_default();
+    let folder = |name: &String| path::resolve(workspace, name).canonical;
+    named.iter().map(folder).filter(|folder| folder.is_dir()).collect()
 }
 
 /// What forbids and asks counts at once; what allows only if `trusted`.

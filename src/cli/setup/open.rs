@@ -82,7 +82,9 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
         trust: model.trust,
         default_permission,
     })?;
-    loaded.work.folders = model.add_dir.iter().map(|folder| canonical(folder)).collect::<Result<_, _>>()?;
+    for folder in &model.add_dir {
+        loaded.work.folders.push(canonical(folder)?);
+    }
     if let Some(provider) = &mut loaded.provider {
         provider.wait_s = provider.wait_s.or(model.default_wait);
     }

@@ -137,7 +137,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let vendors = others(&admin, &raw, var, provider.as_ref());
     let model = provider.as_ref().map_or("", |settings| &settings.model).to_owned();
     let context = context(&raw, &model, None)?;
-    let work = WorkSettings {
+    let mut work = WorkSettings {
         folders: Vec::new(),
         most_permission: admin.most_permission(sources.default_permission),
         permission: raw.permission.unwrap_or(sources.default_permission),
@@ -177,6 +177,10 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let (own, ignored) = active::load(paths, workspace, trust);
     notices.extend(ignored);
     rules.extend(permission_rules::of_claude(workspace, &own.permissions));
+    let trusted = own.permissions.iter().filter_map(|file| serde_json::from_str(&file.text).ok());
+    work.folders = trusted
+        .flat_map(|one: serde_json::Value| permission_rules::claude_folders(&one, workspace))
+        .collect();
     Ok(Loaded {
         provider,
         provider_error,

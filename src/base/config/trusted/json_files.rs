@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::agent_files::AgentFile;
 use crate::{file, path};
@@ -42,8 +42,13 @@ pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
 pub fn permissions_of_project(workspace: &Path) -> Vec<AgentFile> {
     let allowed = |AgentFile { path, text }| {
         let settings: Value = serde_json::from_str(&text).ok()?;
-        let allow = settings["permissions"]["allow"].as_array().filter(|list| !list.is_empty())?;
-        Some(AgentFile { path, text: Value::from(allow.clone()).to_string() })
+        let list = |name: &str| settings["permissions"][name].as_array().filter(|list| !list.is_empty());
+        let text = match (list("allow"), list("additionalDirectories")) {
+            (None, None) => return None,
+            (Some(allow), None) => Value::from(allow.clone()).to_string(),
+            (allow, folders) => json!({"allow": allow, "additionalDirectories": folders}).to_string(),
+        };
+        Some(AgentFile { path, text })
     };
     settings(workspace).filter_map(allowed).collect()
 }

@@ -2,6 +2,7 @@
 //! manifest reference of 27 November 2026, and the manifests of anthropics/claude-plugins-official). `NAME/` in the user's state holds a plugin's files,
 //! `NAME.json` where they are from. Nothing of it is active until the user trusts that very version.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -147,7 +148,9 @@ impl Bundle<'_> {
         let inside = |path: &Path| path::follow(path).starts_with(self.root);
         files.agents.retain(|file| inside(&file.path));
         files.commands.retain(|file| inside(&file.path));
-        files.skills.retain(|file| inside(&file.path));
+        // Several of the named folders may hold the same one.
+        let mut seen = HashSet::new();
+        files.skills.retain(|file| inside(&file.path) && seen.insert(file.path.clone()));
         let texts = files.agents.iter_mut().map(|file| &mut file.text);
         let texts = texts.chain(files.commands.iter_mut().map(|file| &mut file.text));
         for text in texts.chain(files.skills.iter_mut().map(|file| &mut file.text)) {

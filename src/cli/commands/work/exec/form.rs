@@ -129,6 +129,8 @@ impl FormArgs {
         model.ask.extend(lists.ask);
         model.deny.extend(lists.deny);
         model.foreign_rules = true;
+        let here = std::env::current_dir().unwrap_or_default();
+        model.add_dir.extend(permission_rules::claude_folders(&settings["permissions"], &here));
         model.model = model.model.take().or_else(|| settings["model"].as_str().map(str::to_owned));
         if settings.get("env").is_some() {
             report::note("--settings: env is not used; set the variables for mycode itself");
