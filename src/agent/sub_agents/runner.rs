@@ -18,7 +18,7 @@ use base::model::request::Params;
 use base::process::task;
 use base::protocol::event::EndReason;
 use context::session::list;
-use context::session::log;
+use context::session::log::{self, SessionLog};
 use context::session::record::ParentCall;
 use tools::agent_types::{self, AgentType, TYPES};
 use tools::cx::{SubAgents, ToolCx};
@@ -71,11 +71,10 @@ impl SubAgentRunner {
         let title = task.prompt.clone();
         let mut report = Box::pin(self.run_in(&template, kind, task, (id, earlier), &own)).await;
         own.language_servers.stop().await;
-        let is_done = report.as_ref().is_ok_and(|report| report.end == EndReason::Done);
-        // On its own: an interrupted call doesn't wait for it.
-        let left = task::spawn(tree.end(title, is_done)).await.unwrap_or_else(|error| error.to_string());
         if let Ok(report) = &mut report {
-            report.left = left;
+            // On its own: an interrupted call doesn't wait for it.
+            let ending = task::spawn(tree.end(title, report.end == EndReason::Done));
+            report.left = ending.await.unwrap_or_else(|error| error.to_string());
         }
         report
     }
@@ -158,7 +157,10 @@ impl SubAgentRunner {
     async fn earlier(&self, resume: Option<String>) -> Result<Option<PathBuf>, String> {
         let (Some(id), state) = (resume, self.state.clone()) else { return Ok(None) };
         let found = task::blocking(move || {
-            list::find(&state, &id).map_err(|_| format!("there is no agent {id} to resume"))
+            let path = list::find(&state, &id).map_err(|_| format!("there is no agent {id} to resume"))?;
+            // One that still runs keeps its worktree to itself.
+            let free = SessionLog::open(&path).map(drop);
+            free.map(|()| path).map_err(|error| format!("agent {id} can't continue: {error}"))
         });
         found.await.map_err(|error| error.to_string())?.map(Some)
     }
