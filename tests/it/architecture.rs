@@ -48,7 +48,7 @@ const BESIDE_CORE: &[&str] = &["base/search", "context/report", "tools/lsp", "to
 /// Lines. A change that needs more says so in its message, and why.
 const MAX_CODE: usize = 92_060;
 const MAX_COMMENTS: usize = 7_200;
-const MAX_CORE_CODE: usize = 36_770;
+const MAX_CORE_CODE: usize = 36_800;
 
 const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;

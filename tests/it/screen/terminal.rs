@@ -20,7 +20,7 @@ fn approved_edit() {
         answer()
             .call("Edit", json!({"path": "src/a.txt", "old_string": "alpha", "new_string": "omega"}))
             .into(),
-        answer().text("Changed **it**.").usage(1234, 1000, 20).into(),
+        answer().text("Changed **it**.").usage(2534, 1000, 20).into(),
     ]);
     let place = place();
     let mut screen = Screen::chat(&place, &server, &[]);
@@ -34,7 +34,7 @@ fn approved_edit() {
     let shown = screen.wait("Changed it.");
     assert!(shown.contains("Edit src/a.txt"), "{shown}");
     assert_eq!(place.text("src/a.txt"), "omega\nbeta\n");
-    screen.wait("1.3k");
+    screen.wait("2.6k");
     screen.keys("\u{4}");
     assert_eq!(screen.end(), 0);
     assert!(screen.raw().contains("\u{1b}[?2004l"), "bracketed paste is switched off again");
