@@ -62,7 +62,7 @@ fn a_review_shows_its_findings() {
     let mut screen = Screen::chat(&place, &server, &["--permission", "auto"]);
     screen.wait("· auto");
     screen.keys("write n\r");
-    screen.wait("Done.");
+    screen.wait("✓ Done");
     screen.keys("/review\r");
     screen.wait("n.txt:1 adds 2 (read it)");
     screen.keys("mend it\r");
