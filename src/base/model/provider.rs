@@ -34,7 +34,7 @@ pub enum ProviderError {
     ContextFull(String),
     #[error("the endpoint {url} does not serve this request: {message}")]
     WrongEndpoint { url: String, message: String },
-    #[error("this model takes no tool calls here: {0}")]
+    #[error("this model or its server does not support tool calls: {0}")]
     ToolsRefused(String),
     #[error("the server rejects earlier reasoning: {0}")]
     ReasoningRejected(String),
@@ -121,7 +121,7 @@ impl ProviderError {
                 "set context_window to the model's real size in config.toml, or run /compact and try again"
             }
             Self::WrongEndpoint { .. } => {
-                "use provider = \"openai\", which finds the endpoint (chat and responses insist on one), and check --base-url"
+                "use provider = \"openai\", which tries both endpoints (chat and responses use only one), and check --base-url"
             }
             Self::ReasoningRejected(_) => {
                 "run /compact, which leaves earlier reasoning out, or start a new session"

@@ -61,7 +61,7 @@ pub fn nothing_to_uncompact() -> String {
 
 pub fn uncompact_too_large(size: u64, limit: u64) -> String {
     format!(
-        "Can't undo the compaction: the context would take about {} tokens, and {} fit. Use /recall for single items, \
+        "Can't undo the compaction: the context would take about {} tokens, but only {} fit. Use /recall for single items, \
          or a model with a larger window (/model).",
         human_tokens(size),
         human_tokens(limit)
@@ -89,7 +89,7 @@ pub fn pin_too_large(id: ItemId, pinned: u64) -> String {
 
 pub fn restore_too_large(id: ItemId, needed: u64, free: u64) -> String {
     format!(
-        "Can't restore {id}: it needs {} more tokens, and {} are free besides the room for the reply. Drop something else \
+        "Can't restore {id}: it needs {} more tokens, but only {} are free (apart from the room for the reply). Drop something else \
          first.",
         human_tokens(needed),
         human_tokens(free)
