@@ -221,7 +221,8 @@ mod tests {
             (rows["gopls"].language(Path::new("a.go")), rows["go"].language(Path::new("a.go"))),
             (Some("go"), None)
         );
-        let unknown = of_plugin(&file).1;
+        let mut unknown = of_plugin(&file).1;
+        unknown.sort();
         assert!(unknown[0].starts_with("lspServers.bad (missing field"), "{unknown:?}");
         assert_eq!(unknown[1], "lspServers.gopls.restartOnCrash");
     }

@@ -296,7 +296,8 @@ mod tests {
         assert_eq!(allow("WebFetch(domain:docs.rs)").unwrap(), [SessionGrant::Host("docs.rs".to_owned())]);
         assert_eq!(deny("Bsh(x)").unwrap_err(), "--deny Bsh(x): there is no such tool; did you mean 'Bash'?");
         assert_eq!(allow("Nothing").unwrap_err(), "--allow Nothing: there is no such tool");
-        for wrong in ["Bash(* push)", "Edit(src/**)", "WebFetch", "Task(x)", "Read(src)", "(x"] {
+        assert_eq!(allow("Edit(src/**)").unwrap(), [SessionGrant::WritesTo("src/**".to_owned())]);
+        for wrong in ["Bash(* push)", "WebFetch", "Todo(x)", "Read(src)", "(x"] {
             assert!(allow(wrong).is_err(), "{wrong}");
         }
     }

@@ -44,7 +44,7 @@ pub fn best(specs: &[ToolSpec], query: &str, most: usize) -> Vec<usize> {
             asked.push(' ');
         }
     });
-    asked.push_str(&meanings(query));
+    asked.push_str(&meanings(&asked));
     let mut terms = words::terms(&asked);
     terms.sort_by(|one, other| one.text.cmp(&other.text));
     terms.dedup_by(|one, other| one.text == other.text);
