@@ -35,7 +35,7 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Other frames are spaced so that the connection can transmit the previous one; otherwise key echoes would
 /// queue up. Bytes per millisecond and the longest pause, where the terminal answers at once and elsewhere.
 const FAST: (usize, Duration) = (10, Duration::from_millis(250));
-const SLOW: (usize, Duration) = (2, Duration::from_secs(3));
+const SLOW: (usize, Duration) = (3, Duration::from_millis(1_500));
 const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const BEAT: Duration = Duration::from_millis(100);
 const DRAFT: Duration = Duration::from_millis(700);

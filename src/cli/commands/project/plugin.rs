@@ -39,7 +39,7 @@ pub struct PluginArgs {
 pub enum PluginCommand {
     /// Copy a plugin, show what it brings, and activate it if you trust it (in scripts: with --trust)
     Add {
-        /// A folder, npm:PACKAGE[@VERSION], or a git URL or OWNER/REPO on GitHub, with #BRANCH, #TAG or #COMMIT if wanted
+        /// A folder, npm:PACKAGE or npm:PACKAGE@VERSION, or a git URL or OWNER/REPO on GitHub, with #BRANCH, #TAG or #COMMIT if wanted
         source: String,
         /// Which plugin, where the repository lists several
         name: Option<String>,

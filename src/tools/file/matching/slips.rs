@@ -2,6 +2,7 @@
 //! written twice, a code fence around a whole file.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use super::diagnose::behind_number;
 use super::lines::Lines;
@@ -59,10 +60,12 @@ fn unescaped(text: &str) -> Option<String> {
     Some(plain)
 }
 
+const DOCUMENTS: [&str; 10] = ["md", "mdx", "mdc", "qmd", "Rmd", "markdown", "rst", "org", "txt", "adoc"];
+
 /// The content of a file that is no document, without a code fence around it.
 pub fn unfenced<'c>(path: &str, content: &'c str) -> Cow<'c, str> {
-    let is_document =
-        [".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc"].iter().any(|end| path.ends_with(end));
+    let ending = Path::new(path).extension();
+    let is_document = ending.is_none_or(|ending| DOCUMENTS.iter().any(|known| ending == *known));
     let inner = content.trim().strip_prefix("```").and_then(|rest| rest.strip_suffix("\n```"));
     let code = inner.and_then(|inner| inner.split_once('\n'));
     match code.filter(|(word, code)| !is_document && !word.contains(['`', ' ']) && !code.contains("```")) {
@@ -98,9 +101,12 @@ mod tests {
     #[test]
     fn a_fence_around_a_file() {
         assert_eq!(unfenced("a.py", "```python\nx = 1\n```\n"), "x = 1\n");
-        for (path, content) in
-            [("a.md", "```\nx\n```\n"), ("a.py", "x = 1\n"), ("a.py", "```\nx\n```\ny\n```\nz\n```")]
-        {
+        for (path, content) in [
+            ("a.md", "```\nx\n```\n"),
+            ("README", "```\nx\n```\n"),
+            ("a.py", "x = 1\n"),
+            ("a.py", "```\nx\n```\ny\n```\nz\n```"),
+        ] {
             assert_eq!(unfenced(path, content), content);
         }
     }
