@@ -455,6 +455,7 @@ impl Engine {
             turns: conversation.turns,
             effort: sampler.params.reasoning_effort.as_deref().map(str::to_owned),
             offer_init: self.deps.interactive
+                && conversation.turns == 0
                 && !window.prompt.rules.exists()
                 && dispatcher.policy.rules().offers_init(),
         };

@@ -59,6 +59,24 @@ fn interrupt_and_resume() {
     screen.wait("Going on.");
 }
 
+/// In a session with turns, `1` may be the answer to what the model asked.
+#[test]
+fn a_rules_file_is_offered_before_the_first_turn_only() {
+    let server =
+        FakeServer::start(vec![answer().text("1 or 2?").into(), answer().text("The first, then.").into()]);
+    let place = Workplace::new();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("Write one?");
+    screen.keys("choose\r");
+    screen.wait("1 or 2?");
+    screen.keys("/quit\r");
+    assert_eq!(screen.end(), 0);
+    let mut screen = Screen::chat(&place, &server, &["-c"]);
+    assert!(!screen.wait("1 or 2?").contains("Write one?"));
+    screen.keys("1\r");
+    screen.wait("The first, then.");
+}
+
 #[test]
 fn caret_and_wide_characters() {
     let server = FakeServer::start(vec![]);
