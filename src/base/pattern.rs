@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use regex::Regex;
+use regex_automata::meta;
 
 #[derive(Debug)]
 pub struct Pattern {
@@ -25,5 +26,25 @@ impl Deref for Pattern {
     #[allow(clippy::expect_used)]
     fn deref(&self) -> &Regex {
         self.compiled.get_or_init(|| Regex::new(self.source).expect("a built-in pattern is valid"))
+    }
+}
+
+/// For a sentence or two. Compiling costs a tenth, because nothing is prepared that pays off in long texts only.
+#[derive(Debug)]
+pub struct PhrasePattern {
+    source: &'static str,
+    compiled: OnceLock<meta::Regex>,
+}
+
+impl PhrasePattern {
+    pub const fn new(source: &'static str) -> Self {
+        Self { source, compiled: OnceLock::new() }
+    }
+
+    #[allow(clippy::expect_used)]
+    pub fn is_match(&self, text: &str) -> bool {
+        let config = meta::Config::new().auto_prefilter(false).dfa(false).hybrid(false).onepass(false);
+        let compile = || meta::Regex::builder().configure(config).build(self.source);
+        self.compiled.get_or_init(|| compile().expect("a built-in pattern is valid")).is_match(text)
     }
 }

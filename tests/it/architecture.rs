@@ -46,9 +46,9 @@ const FLOORS: &[(&str, u32)] = &[
 const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] = &["base/search", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 92_020;
+const MAX_CODE: usize = 92_052;
 const MAX_COMMENTS: usize = 7_140;
-const MAX_CORE_CODE: usize = 36_820;
+const MAX_CORE_CODE: usize = 36_836;
 
 const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;

@@ -1,6 +1,6 @@
 //! Replies without a call that are visibly not an end: an announced step, a question that nobody answers.
 
-use base::pattern::Pattern;
+use base::pattern::PhrasePattern;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -45,6 +45,7 @@ fn without_last_block(text: &str) -> &str {
 }
 
 const STEP_CHARS: usize = 300;
+const FIRST_OTHER_SCRIPT: char = '\u{370}';
 
 fn ends_with_colon(last: &str) -> bool {
     let is_short = last.chars().count() <= STEP_CHARS;
@@ -52,9 +53,15 @@ fn ends_with_colon(last: &str) -> bool {
 }
 
 fn is_announced(last: &str) -> bool {
-    static STEP: Pattern = Pattern::new(include_str!("step.regex"));
-    static NO_STEP: Pattern = Pattern::new(include_str!("no_step.regex"));
-    last.chars().count() <= STEP_CHARS && STEP.is_match(last) && !NO_STEP.is_match(last) && !is_report(last)
+    static STEP: PhrasePattern = PhrasePattern::new(include_str!("step.regex"));
+    static OTHER_STEP: PhrasePattern = PhrasePattern::new(include_str!("step_other_scripts.regex"));
+    static NO_STEP: PhrasePattern = PhrasePattern::new(include_str!("no_step.regex"));
+    let lower = last.to_lowercase();
+    let is_latin = lower.chars().all(|c| c < FIRST_OTHER_SCRIPT || !c.is_alphabetic());
+    last.chars().count() <= STEP_CHARS
+        && (STEP.is_match(&lower) || !is_latin && OTHER_STEP.is_match(&lower))
+        && !NO_STEP.is_match(last)
+        && !is_report(last)
 }
 
 /// A list of what was done is no step.
@@ -63,7 +70,7 @@ fn is_report(last: &str) -> bool {
 }
 
 fn is_question(last: &str) -> bool {
-    static ASKS: Pattern = Pattern::new(include_str!("question.regex"));
+    static ASKS: PhrasePattern = PhrasePattern::new(include_str!("question.regex"));
     let line = last.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     (line.ends_with(['?', '？']) || line.ends_with("か。")) && ASKS.is_match(last)
 }

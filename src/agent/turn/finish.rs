@@ -104,8 +104,8 @@ fn dead_services(cx: &ToolCx) -> impl Iterator<Item = Fact> {
 /// In the chat only where the answer, in English, passes over it.
 fn failed_edits(work: &WorkLog, answer: &str, audience: Audience) -> Option<Fact> {
     let failed = work.failed_edits();
-    let hidden = claims::is_silent(answer) || audience.headless && !claims::is_english(answer);
-    (!failed.is_empty() && hidden).then(|| Fact {
+    let hidden = || claims::is_silent(answer) || audience.headless && !claims::is_english(answer);
+    (!failed.is_empty() && hidden()).then(|| Fact {
         name: "failed_edit",
         line: format!("The last edit of {} failed and was not retried.", names(&failed)),
     })
@@ -196,6 +196,9 @@ fn failed_or_claimed(
 ) -> Option<Fact> {
     let from = work.turn_start();
     let runs: Vec<&CheckRun> = work.checks().filter(|run| run.started >= from).collect();
+    if runs.is_empty() && changes.is_empty() {
+        return None;
+    }
     let first_change = work.first_change();
     // A failure that stood before the first change isn't the turn's doing.
     let is_old = |run: &CheckRun| {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use base::format::json_repair;
 use base::model::item::Item;
-use base::pattern::Pattern;
+use base::pattern::{Pattern, PhrasePattern};
 use tools::arguments::tool_names;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ const ARGUMENTS: [&str; 6] = ["arguments", "args", "parameters", "input", "param
 const BETWEEN_CHARS: usize = 300;
 const AFTER_CHARS: usize = 150;
 
-/// The text before the calls, and the calls; `None` if there is none.
+/// The text before the calls, and the calls; `None` if there is none. A plain answer compiles no pattern.
 pub fn read(text: &str, tools: &[&str]) -> Option<(String, Vec<TextCall>)> {
     let (before, calls) = framed(text, tools)
         .or_else(|| alone(text, tools))
@@ -65,6 +65,7 @@ fn masked(text: &str) -> String {
 }
 
 fn framed<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
+    ["<", "[TOOL_CALLS]", "to=", "Action:"].iter().find(|sign| text.contains(**sign))?;
     let masked = masked(text);
     let frames: Vec<_> = FRAMES
         .captures_iter(&masked)
@@ -132,7 +133,7 @@ fn meant(calls: Vec<TextCall>, tools: &[&str]) -> Vec<TextCall> {
 }
 
 fn is_example(before: &str) -> bool {
-    static SHOWS: Pattern = Pattern::new(
+    static SHOWS: PhrasePattern = PhrasePattern::new(
         r"(?i)\b(format|syntax|notation|template|looks? like|for example|an example|such as|written as|writes?|emits?)\b",
     );
     before.trim_end().lines().last().is_some_and(|line| SHOWS.is_match(line))
@@ -140,7 +141,8 @@ fn is_example(before: &str) -> bool {
 
 /// Such as "I will report the result."
 fn is_comment(after: &str) -> bool {
-    static OWN: Pattern = Pattern::new(r"(?i)^(I|I('|’)ll|let me|now|then|next|after|once|this|we)\b");
+    static OWN: PhrasePattern =
+        PhrasePattern::new(r"(?i)^(I|I('|’)ll|let me|now|then|next|after|once|this|we)\b");
     after.chars().count() <= AFTER_CHARS
         && !after.contains("\n\n")
         && OWN.is_match(after)
@@ -227,6 +229,7 @@ fn broken(text: &str) -> Option<TextCall> {
 }
 
 fn alone<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
+    text.find('{')?;
     let masked = masked(text);
     // A fenced object counts only where nothing but it was said.
     let shown = if text.trim_start().starts_with("```") { text } else { &masked };
@@ -243,6 +246,7 @@ fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
     static ARGUMENT: Pattern = Pattern::new(
         r#"(?s)\s*(\w+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|-?\d+|True|False|true|false)\s*(?:,|$)"#,
     );
+    text.trim_end().strip_suffix([')', ']', '`'])?;
     let found = PYTHON.captures(text)?;
     let tool = tool_names::meant(&found["tool"], tools)?.to_owned();
     let mut args = Map::new();
@@ -268,6 +272,7 @@ fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
 /// `<read_file><path>a.py</path></read_file>`, as Cline and Roo Code have it.
 fn tags<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     static OPENING: Pattern = Pattern::new(r"<(?P<tool>[A-Za-z_]{2,40})>\s*<[A-Za-z_]+>");
+    text.find("</")?;
     let masked = masked(text);
     let is_tool = |tool: &str| tool_names::meant(tool, tools).is_some() || tool_names::is_answer(tool);
     let (mut calls, mut before, mut at) = (Vec::new(), None, 0);

@@ -1,19 +1,20 @@
 //! What an answer says about failures and tests. English only: of another language nothing is assumed.
 
-use base::pattern::Pattern;
+use base::pattern::{Pattern, PhrasePattern};
 
 /// Whether an answer in English says nothing of a failure or a doubt.
 pub fn is_silent(answer: &str) -> bool {
     static DENIED: Pattern = Pattern::new(include_str!("denied.regex"));
-    static ADMITS: Pattern = Pattern::new(include_str!("admits.regex"));
+    static ADMITS: PhrasePattern = PhrasePattern::new(include_str!("admits.regex"));
     is_english(answer) && !ADMITS.is_match(&DENIED.replace_all(answer, ""))
 }
 
 /// Whether an answer says, as done and not as planned, that tests pass.
 pub fn says_tests_pass(answer: &str) -> bool {
-    static CLAIM: Pattern = Pattern::new(include_str!("claim.regex"));
-    static PLANNED: Pattern = Pattern::new(include_str!("planned.regex"));
-    static ABOUT_TESTS: Pattern = Pattern::new(r"(?i)\b(tests?|suite|specs?|green|pass(ed|ing))\b");
+    static CLAIM: PhrasePattern = PhrasePattern::new(include_str!("claim.regex"));
+    static PLANNED: PhrasePattern = PhrasePattern::new(include_str!("planned.regex"));
+    static ABOUT_TESTS: PhrasePattern =
+        PhrasePattern::new(r"(?i)\b(tests?|suite|specs?|green|pass(ed|ing))\b");
     sentences(answer).any(|sentence| {
         CLAIM.is_match(sentence) && ABOUT_TESTS.is_match(sentence) && !PLANNED.is_match(sentence)
     })
@@ -21,14 +22,14 @@ pub fn says_tests_pass(answer: &str) -> bool {
 
 /// Whether an answer says, as done, that a file was changed.
 pub fn says_changed(answer: &str) -> bool {
-    static CHANGED: Pattern = Pattern::new(include_str!("changed.regex"));
+    static CHANGED: PhrasePattern = PhrasePattern::new(include_str!("changed.regex"));
     CHANGED.is_match(answer)
 }
 
 /// Whether a task asks for a change, and its answer shows a whole file as a code block.
 pub fn shows_file(task: &str, answer: &str) -> bool {
-    static ASKS: Pattern = Pattern::new(include_str!("asks_change.regex"));
-    static SHOWN: Pattern = Pattern::new(include_str!("shown_file.regex"));
+    static ASKS: PhrasePattern = PhrasePattern::new(include_str!("asks_change.regex"));
+    static SHOWN: PhrasePattern = PhrasePattern::new(include_str!("shown_file.regex"));
     ASKS.is_match(task.trim()) && !task.contains('?') && SHOWN.is_match(answer)
 }
 
@@ -52,7 +53,7 @@ pub fn is_english(text: &str) -> bool {
     }
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let foreign = text.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count();
-    static SMALL: Pattern = Pattern::new(include_str!("english.regex"));
+    static SMALL: PhrasePattern = PhrasePattern::new(include_str!("english.regex"));
     foreign * 10 < letters.max(1) && SMALL.is_match(text)
 }
 

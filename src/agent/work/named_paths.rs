@@ -1,19 +1,19 @@
 //! Files that a task asks for by name: `write the result to out/report.csv`.
 
 use super::claims::sentences;
-use base::pattern::Pattern;
+use base::pattern::{Pattern, PhrasePattern};
 
 const MOST: usize = 3;
 
 /// Paths that the task says are to be made; in prose and backticks, not in code blocks.
 pub fn wanted(task: &str) -> Vec<String> {
-    static MAKES: Pattern = Pattern::new(
+    static MAKES: PhrasePattern = PhrasePattern::new(
         r"(?i)\b(create|creates|write|writes|save|saves|output|generate|generates|produce|produces|store|stores|put|add|named|called)\b",
     );
-    static LEADS_AWAY: Pattern = Pattern::new(
-        r"(?i)\b(delete|deletes|remove|removes|rename|renames|move|moves|from|if|like|e\.g|such as|instead of|without|unless|not|never|example|exists?|read|reads|in)\s*\W*$",
+    static LEADS_AWAY: PhrasePattern = PhrasePattern::new(
+        r"(?i)\b(delete|deletes|remove|removes|rename|renames|move|moves|from|if|like|e\.g|such as|instead of|without|unless|not|never|example|exists?|read|reads|in)[^a-z]*$",
     );
-    static NEVER: Pattern = Pattern::new(
+    static NEVER: PhrasePattern = PhrasePattern::new(
         r"(?i)\b(delete|remove|rename|move|don't|do not|never|no longer|similar to|for example)\b",
     );
     static PATH: Pattern = Pattern::new(

@@ -376,11 +376,11 @@ impl PathScope {
 /// Packages beside the workspace that its manifests name, as `path = "../shared"` or `"file:../shared"`. Only a folder with
 /// a manifest of its own counts: the project's files may be anyone's.
 fn path_dependencies(workspace: &Path) -> Vec<PathBuf> {
-    static NAMED: Pattern = Pattern::new(r#"["' =:](\.\./[\w./-]+)"#);
+    static NAMED: Pattern = Pattern::new(r#"["' =:](\.\./[^\s"',;]+)"#);
     const MANIFESTS: [&str; 4] = ["Cargo.toml", "package.json", "pyproject.toml", "go.mod"];
     let mut found = Vec::new();
     for manifest in MANIFESTS {
-        let text = file::small_text(&workspace.join(manifest), MAX_MANIFEST_BYTES).unwrap_or_default();
+        let Some(text) = file::small_text(&workspace.join(manifest), MAX_MANIFEST_BYTES) else { continue };
         let folders = NAMED.captures_iter(&text).map(|named| path::follow(&workspace.join(&named[1])));
         let is_package = |folder: &PathBuf| folder.join(manifest).is_file() && !workspace.starts_with(folder);
         found.extend(folders.filter(is_package));

@@ -70,7 +70,7 @@ fn by_rules(text: &str, rules: &'static [Rule]) -> Vec<SecretSpan> {
 
 fn assigned(text: &str) -> Vec<SecretSpan> {
     let mut found = Vec::new();
-    let mut at = 0;
+    let mut at = if text.contains(['=', ':']) || text.contains("--") { 0 } else { text.len() };
     while let Some(matched) = patterns::ASSIGNED.captures_at(text, at) {
         let Some((whole, sep)) = matched.get(0).zip(matched.name("sep")) else { break };
         let name = matched["name"].to_ascii_lowercase();
