@@ -1,14 +1,14 @@
 //! Safe file reading: never blocks on a FIFO, never reads a device, never fills memory with a huge file.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::text;
+use crate::system::os;
 
 #[derive(Debug, Error)]
 pub enum FileError {
@@ -50,24 +50,9 @@ impl From<io::Error> for FileError {
             Kind::QuotaExceeded => Self::Unable("the disk quota is used up".to_owned()),
             Kind::InvalidFilename => Self::Unable("the name is too long for the file system".to_owned()),
             Kind::InvalidInput => Self::Unable("the path contains a NUL character".to_owned()),
-            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => Self::Links,
+            _ if os::is_link_error(&error) => Self::Links,
             _ => Self::Io(error),
         }
-    }
-}
-
-pub fn special_kind(meta: &Metadata) -> Option<&'static str> {
-    let kind = meta.file_type();
-    if kind.is_fifo() {
-        Some("named pipe (FIFO)")
-    } else if kind.is_socket() {
-        Some("socket")
-    } else if kind.is_char_device() {
-        Some("character device")
-    } else if kind.is_block_device() {
-        Some("block device")
-    } else {
-        None
     }
 }
 
@@ -76,8 +61,7 @@ pub fn special_kind(meta: &Metadata) -> Option<&'static str> {
 pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
     // Opening some devices has side effects, so check before opening.
     check_kind(&std::fs::metadata(path)?)?;
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let file = os::without_waiting(OpenOptions::new().read(true), true).open(path)?;
     let meta = file.metadata()?;
     check_kind(&meta)?;
     Ok((file, meta))
@@ -90,7 +74,7 @@ pub fn check_kind(meta: &Metadata) -> Result<(), FileError> {
     if meta.is_symlink() {
         return Err(FileError::Links);
     }
-    special_kind(meta).map_or(Ok(()), |kind| Err(FileError::Special(kind)))
+    os::special_kind(meta).map_or(Ok(()), |kind| Err(FileError::Special(kind)))
 }
 
 /// Reads a regular file of at most `limit` bytes; the limit also applies if it grows meanwhile.
@@ -148,12 +132,17 @@ pub fn remove(path: &Path) -> io::Result<()> {
 }
 
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    os::private_folders().recursive(true).create(folder)
 }
 
 /// Opens a file of the program's state; a new file is private to the user.
 pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    options.mode(0o600).open(path)
+    os::private(options).open(path)
+}
+
+/// Like [`open_private`]; fails where there is something.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    open_private(OpenOptions::new().write(true).create_new(true), path)
 }
 
 /// Revokes others' access to a state folder, which earlier versions created without protection. Ignores
@@ -161,9 +150,9 @@ pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> 
 pub fn make_private(folder: &Path) {
     if let Ok(meta) = std::fs::metadata(folder)
         && meta.is_dir()
-        && meta.mode() & 0o077 != 0
+        && os::facts(&meta).mode & 0o077 != 0
     {
-        let _ = std::fs::set_permissions(folder, Permissions::from_mode(meta.mode() & 0o700));
+        let _ = os::set_mode(folder, os::facts(&meta).mode & 0o700);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Git's index, the list of the files that it tracks. In doubt (other kinds of index), nothing is understood.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use crate::system::os;
 
 /// What the index knows of a file's state on disk, and its object.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ pub fn parse(bytes: &[u8], mut take: impl FnMut(&Path, Tracked)) -> Option<()> {
             size: word(start + 36)?,
             oid: bytes.get(start + 40..start + 60)?.try_into().ok()?,
         };
-        take(Path::new(OsStr::from_bytes(&name)), tracked);
+        take(&os::path_of(name.clone()), tracked);
     }
     // A split index has only a part; SHA-256 names would have been misread up to here.
     let mut rest = bytes.get(at..)?;

@@ -18,4 +18,5 @@ pub mod repository;
 pub mod sanitize;
 pub mod search;
 pub mod secret;
+pub mod system;
 pub mod text;

@@ -1,8 +1,7 @@
 //! Cuts output too large for the window; the full text goes to a spill file the model can page through.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -84,7 +83,7 @@ impl Spill {
 
     pub fn store(&self, kind: &str, text: &[u8]) -> io::Result<PathBuf> {
         let path = self.reserve(kind)?;
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let mut file = file::create_private(&path)?;
         if let Err(error) = file.write_all(text) {
             let _ = fs::remove_file(&path);
             return Err(error);
@@ -258,7 +257,7 @@ mod tests {
         let now = SystemTime::now();
         for (days, path) in [(9, &paths[0]), (3, &paths[1]), (2, &paths[2]), (1, &paths[3])] {
             let time = now - Duration::from_secs(days * 24 * 3600);
-            OpenOptions::new().write(true).open(path).unwrap().set_modified(time).unwrap();
+            fs::OpenOptions::new().write(true).open(path).unwrap().set_modified(time).unwrap();
         }
         spill.clean_to(Quota { bytes: 25, ..Quota::STATE }, now);
         let left: Vec<bool> = paths.iter().map(|path| path.exists()).collect();

@@ -1,17 +1,14 @@
 //! Writes files atomically, keeping their mode, owner, links and attributes.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata, Permissions};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::Errno;
 
 use super::handle::Folder;
 use crate::file::{self, FileError};
 use crate::path;
+use crate::system::os;
 
 const TEMP_PREFIX: &str = ".mycode-write-";
 const TEMP_SUFFIX: &str = ".tmp";
@@ -92,10 +89,12 @@ fn write_as(
     }
     let mut may_be_in_place = false;
     if let Some(meta) = &old {
-        may_be_written(folder, name, meta)?;
-        let has_others = meta.nlink() > 1;
+        file::check_kind(meta)?;
+        let facts = os::facts(meta);
+        folder.may_write(name, facts.mode)?;
+        let has_others = facts.names > 1;
         may_be_in_place = !(has_others && manner.apart);
-        if may_be_in_place && (has_others || has_attributes(folder, name)?) {
+        if may_be_in_place && (has_others || os::has_attributes(&folder.open_file(name)?.0)) {
             return in_place(folder, name, bytes, expect);
         }
     }
@@ -104,34 +103,6 @@ fn write_as(
         Err(Refused::Folder(error) | Refused::Other(error)) => Err(error),
         Ok(()) => Ok(()),
     }
-}
-
-/// A rename would replace a read-only file; refuse that.
-fn may_be_written(folder: &Folder, name: &OsStr, meta: &Metadata) -> Result<(), FileError> {
-    file::check_kind(meta)?;
-    let mode = meta.mode() & 0o7777;
-    if mode & 0o222 == 0 {
-        return Err(FileError::Denied(format!("is read-only (mode {mode:o})")));
-    }
-    match folder.may_write(name) {
-        Ok(()) => Ok(()),
-        Err(Errno::ROFS) => Err(FileError::Denied("is on a read-only file system".to_owned())),
-        Err(Errno::PERM) => Err(FileError::Denied("is protected against changes (immutable)".to_owned())),
-        Err(_) => Err(FileError::Denied(format!("isn't writable for you (mode {mode:o})"))),
-    }
-}
-
-/// Access lists, capabilities and user attributes would be lost in a rename; system-assigned labels wouldn't.
-fn has_attributes(folder: &Folder, name: &OsStr) -> Result<bool, FileError> {
-    let file = folder.open_file(name)?.0;
-    let mut names = [0_u8; 1024];
-    let count = match rustix::fs::flistxattr(&file, &mut names) {
-        Ok(count) => count,
-        Err(error) => return Ok(error == Errno::RANGE),
-    };
-    Ok(names[..count].split(|&b| b == 0).any(|name| {
-        name.starts_with(b"user.") || name == b"system.posix_acl_access" || name == b"security.capability"
-    }))
 }
 
 enum Refused {
@@ -150,14 +121,10 @@ fn replace(
     let (temp, mut out) = create_temp(folder, old.map_or(most, |_| 0o600)).map_err(Refused::Folder)?;
     let done = (|| {
         if let Some(meta) = old {
-            let made = out.metadata().map_err(other)?;
-            if (made.uid(), made.gid()) != (meta.uid(), meta.gid()) {
-                std::os::unix::fs::fchown(&out, Some(meta.uid()), Some(meta.gid()))
-                    .map_err(|error| Refused::Folder(error.into()))?;
-            }
-            // After the owner: changing it clears set-id bits.
-            let kept = if most == 0o600 { meta.mode() & most } else { meta.mode() & 0o7777 };
-            out.set_permissions(Permissions::from_mode(kept)).map_err(other)?;
+            let facts = os::facts(meta);
+            let kept = if most == 0o600 { facts.mode & most } else { facts.mode };
+            let given = os::hand_over(&out, facts.owner, kept);
+            given.map_err(|error| Refused::Folder(error.into()))?;
         }
         out.write_all(bytes).map_err(other)?;
         if !apart {
@@ -193,7 +160,7 @@ fn create_temp(folder: &Folder, mode: u32) -> Result<(OsString, File), FileError
     let mut tries = 0;
     loop {
         let temp = OsString::from(format!("{TEMP_PREFIX}{:016x}{TEMP_SUFFIX}", fastrand::u64(..)));
-        match folder.open_with(&temp, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode) {
+        match folder.create_new(&temp, mode) {
             // Another process may have considered it abandoned before it was locked.
             Ok(out) if is_free(&out)? => return Ok((temp, out)),
             Ok(_) if tries < 8 => tries += 1,
@@ -207,8 +174,8 @@ fn create_temp(folder: &Folder, mode: u32) -> Result<(OsString, File), FileError
 /// Locks the file; returns whether no other process has it locked and it still has a name.
 fn is_free(file: &File) -> io::Result<bool> {
     // On a file system without locks, other processes can't consider it abandoned either.
-    let held = matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
-    Ok(!held && file.metadata()?.nlink() == 1)
+    let held = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    Ok(!held && os::facts(&file.metadata()?).names == 1)
 }
 
 fn remove_abandoned(folder: &Folder) {
@@ -218,8 +185,8 @@ fn remove_abandoned(folder: &Folder) {
     };
     for name in folder.names().iter().flatten().filter(is_temp) {
         if let Ok((file, meta)) = folder.open_file(name)
-            && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-            && folder.look(name).is_ok_and(|now| (now.dev(), now.ino()) == (meta.dev(), meta.ino()))
+            && file.try_lock().is_ok()
+            && folder.look(name).is_ok_and(|now| os::facts(&now).id == os::facts(&meta).id)
         {
             let _ = folder.remove_file(name);
         }
@@ -236,7 +203,7 @@ fn same(mut file: File, known: &[u8]) -> io::Result<bool> {
 }
 
 fn in_place(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
-    let mut file = folder.open_with(name, OFlags::RDWR | OFlags::NONBLOCK, 0)?;
+    let mut file = folder.open_to_change(name)?;
     file::check_kind(&file.metadata()?)?;
     let mut old = Vec::new();
     file.read_to_end(&mut old)?;
@@ -268,7 +235,8 @@ fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     fn names(dir: &Path) -> Vec<String> {
         let mut names: Vec<String> =

@@ -5,14 +5,12 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
-
-use super::handle::{self, Folder, LOOK};
+use super::handle::{self, Folder};
 use crate::file::{self, FileError};
 
 /// Doesn't follow a link at the end.
 pub fn look(path: &Path) -> io::Result<Metadata> {
-    File::from(handle::open_path(path, LOOK)?).metadata()
+    handle::look(path)
 }
 
 pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
@@ -22,8 +20,7 @@ pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
 
 /// Like [`open`] with fewer system calls, for what a walk has just seen as a regular file.
 pub fn open_seen(path: &Path) -> Result<File, FileError> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = File::from(handle::open_path(path, flags)?);
+    let file = handle::open(path)?;
     file::check_kind(&file.metadata()?)?;
     Ok(file)
 }

@@ -63,8 +63,20 @@ impl Folder {
         Ok(rustix::fs::openat(&self.0, one(name)?, safe(flags), mode)?)
     }
 
-    pub fn open_with(&self, name: &OsStr, flags: OFlags, mode: u32) -> io::Result<File> {
+    fn open_with(&self, name: &OsStr, flags: OFlags, mode: u32) -> io::Result<File> {
         self.open_at(name, flags, mode).map(File::from)
+    }
+
+    pub fn create_new(&self, name: &OsStr, mode: u32) -> io::Result<File> {
+        self.open_with(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode)
+    }
+
+    pub fn open_to_change(&self, name: &OsStr) -> io::Result<File> {
+        self.open_with(name, OFlags::RDWR | OFlags::NONBLOCK, 0)
+    }
+
+    pub fn open_lock(&self, name: &OsStr) -> io::Result<File> {
+        self.open_with(name, OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK, 0o666)
     }
 
     /// Opens a regular file for reading. Checks the kind on the handle; opening never blocks.
@@ -115,21 +127,19 @@ impl Folder {
         Ok(rustix::fs::symlinkat(to, &self.0, one(name)?)?)
     }
 
-    /// Sets the permission bits of a folder in this one, also where they allow nothing.
-    pub fn set_folder_mode(&self, name: &OsStr, mode: u32) -> io::Result<()> {
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        if let Ok(folder) = self.open_with(name, flags | OFlags::RDONLY, 0) {
-            return folder.set_permissions(Permissions::from_mode(mode));
+    /// Sets the permission bits of a file or folder in this one, also where they allow nothing.
+    pub fn set_mode(&self, name: &OsStr, mode: u32) -> io::Result<()> {
+        match self.open_with(name, OFlags::RDONLY | OFlags::NONBLOCK, 0) {
+            Ok(open) => open.set_permissions(Permissions::from_mode(mode)),
+            #[cfg(target_os = "linux")]
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                use std::os::fd::AsRawFd as _;
+                let open = self.open_with(name, OFlags::PATH, 0)?;
+                let behind = format!("/proc/self/fd/{}", open.as_raw_fd());
+                std::fs::set_permissions(behind, Permissions::from_mode(mode))
+            }
+            Err(error) => Err(error),
         }
-        #[cfg(target_os = "linux")]
-        {
-            use std::os::fd::AsRawFd as _;
-            let folder = self.open_with(name, flags | OFlags::PATH, 0)?;
-            let behind = format!("/proc/self/fd/{}", folder.as_raw_fd());
-            std::fs::set_permissions(behind, Permissions::from_mode(mode))
-        }
-        #[cfg(not(target_os = "linux"))]
-        Err(io::ErrorKind::PermissionDenied.into())
     }
 
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
@@ -166,8 +176,16 @@ impl Folder {
         }
     }
 
-    pub fn may_write(&self, name: &OsStr) -> rustix::io::Result<()> {
-        rustix::fs::accessat(&self.0, name, rustix::fs::Access::WRITE_OK, AtFlags::empty())
+    /// A rename would replace a read-only file; this says whether a file of this mode may be changed.
+    pub fn may_write(&self, name: &OsStr, mode: u32) -> Result<(), FileError> {
+        let why = match rustix::fs::accessat(&self.0, name, rustix::fs::Access::WRITE_OK, AtFlags::empty()) {
+            _ if mode & 0o222 == 0 => format!("is read-only (mode {mode:o})"),
+            Ok(()) => return Ok(()),
+            Err(Errno::ROFS) => "is on a read-only file system".to_owned(),
+            Err(Errno::PERM) => "is protected against changes (immutable)".to_owned(),
+            Err(_) => format!("isn't writable for you (mode {mode:o})"),
+        };
+        Err(FileError::Denied(why))
     }
 }
 
@@ -179,9 +197,9 @@ fn one(name: &OsStr) -> io::Result<&OsStr> {
 
 /// For metadata only; doesn't follow links. Linux: needs no read permission, has no effect on devices.
 #[cfg(target_os = "linux")]
-pub const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW);
+const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW);
 #[cfg(not(target_os = "linux"))]
-pub const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::SYMLINK);
+const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::SYMLINK);
 
 #[cfg(target_os = "linux")]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
@@ -194,8 +212,17 @@ fn safe(flags: OFlags) -> OFlags {
     flags | at_link | OFlags::CLOEXEC
 }
 
+pub fn look(path: &Path) -> io::Result<Metadata> {
+    File::from(open_path(path, LOOK)?).metadata()
+}
+
+/// Opens to read, without checking what kind of file it is; opening never blocks.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_path(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map(File::from)
+}
+
 /// No part of it may be a link; `path` must be absolute and without `..`.
-pub fn open_path(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+fn open_path(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return Err(Errno::INVAL.into());
     }

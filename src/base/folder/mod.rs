@@ -2,6 +2,7 @@
 
 pub mod atomic_write;
 pub mod exact;
+#[cfg_attr(windows, path = "handle_on_windows.rs")]
 pub mod handle;
 pub mod own;
 pub mod quota;

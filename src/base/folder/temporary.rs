@@ -4,6 +4,8 @@ use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::system::os;
+
 const SYSTEM: [&str; 2] = ["/tmp", "/var/tmp"];
 
 pub fn folder_outside(workspace: &Path) -> io::Result<PathBuf> {
@@ -12,9 +14,7 @@ pub fn folder_outside(workspace: &Path) -> io::Result<PathBuf> {
 
 fn outside(folders: impl Iterator<Item = PathBuf>, workspace: &Path) -> io::Result<PathBuf> {
     let mut found: Vec<PathBuf> = folders.filter_map(|folder| folder.canonicalize().ok()).collect();
-    let fits = |folder: &PathBuf| {
-        !folder.starts_with(workspace) && rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
-    };
+    let fits = |folder: &PathBuf| !folder.starts_with(workspace) && os::is_writable(folder);
     // If the workspace contains them all, such as `/`, use the first.
     let at = found.iter().position(fits).unwrap_or(0);
     if found.is_empty() {

@@ -1,10 +1,10 @@
 //! Paths in JSON, for `#[serde(with = "path_text")]`: a string if they are text, else a list of bytes.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::system::os;
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -16,14 +16,14 @@ enum TextOrBytes {
 pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     match path.to_str() {
         Some(text) => serializer.serialize_str(text),
-        None => path.as_os_str().as_bytes().serialize(serializer),
+        None => path.as_os_str().as_encoded_bytes().serialize(serializer),
     }
 }
 
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
     Ok(match TextOrBytes::deserialize(deserializer)? {
         TextOrBytes::Text(text) => text.into(),
-        TextOrBytes::Bytes(bytes) => OsString::from_vec(bytes).into(),
+        TextOrBytes::Bytes(bytes) => os::path_of(bytes),
     })
 }
 
@@ -39,7 +39,7 @@ mod tests {
     fn paths_of_any_bytes_survive() {
         let all: Vec<u8> = (1..=255).collect();
         for bytes in [&b"a/b"[..], b"caf\xe9", "日本".as_bytes(), &all] {
-            let holder = Holder(OsString::from_vec(bytes.to_vec()).into());
+            let holder = Holder(os::path_of(bytes.to_vec()));
             let json = serde_json::to_string(&holder).unwrap();
             assert_eq!(serde_json::from_str::<Holder>(&json).unwrap(), holder, "{json}");
         }

@@ -3,10 +3,7 @@
 use std::path::Path;
 
 use crate::file;
-
-pub fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
+use crate::system::os;
 
 /// Such as `Debian 12`; else the kind of system.
 pub fn system() -> String {
@@ -24,25 +21,24 @@ pub fn system() -> String {
     }
 }
 
+/// Names this boot of the machine and the container: elsewhere, the same process number is another process.
+pub fn boot() -> String {
+    let boot = file::small_text(Path::new("/proc/sys/kernel/random/boot_id"), 64).unwrap_or_default();
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot.trim(), namespace.display())
+}
+
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// In bytes: the smaller of the machine's and the control group's.
 pub fn memory() -> Option<u64> {
-    let info = file::small_text(Path::new("/proc/meminfo"), 16 * 1024)?;
-    let total = info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let machine = total.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1024;
+    let machine = os::memory()?;
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limit =
         limits.iter().find_map(|path| file::small_text(Path::new(path), 64)?.trim().parse::<u64>().ok());
     Some(limit.map_or(machine, |limit| limit.min(machine)))
-}
-
-/// Bytes that this user may still write.
-pub fn free_disk(root: &Path) -> Option<u64> {
-    let disk = rustix::fs::statvfs(root).ok()?;
-    Some(disk.f_bavail * disk.f_frsize)
 }
 
 pub fn gib(bytes: u64) -> String {

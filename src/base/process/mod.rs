@@ -1,6 +1,5 @@
 //! Child processes: run with limits and timeouts, and ended with everything they started.
 
-pub mod descriptor;
 pub mod git;
 pub mod machine;
 pub mod programs;

@@ -1,8 +1,9 @@
 //! Which programs are installed, by looking along `PATH`: none is started. And the user's own editor.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+
+use crate::system::os;
 
 pub fn is_installed(name: &str) -> bool {
     let Some(path) = std::env::var_os("PATH") else { return false };
@@ -10,7 +11,7 @@ pub fn is_installed(name: &str) -> bool {
 }
 
 pub fn is_executable(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && os::facts(&meta).mode & 0o111 != 0)
 }
 
 /// What does the work of a program that is missing, if that is installed.

@@ -1,12 +1,19 @@
 //! Finds and ends every process that a command left or started: its session, its group and its descendants.
 
 use std::collections::HashSet;
-use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
+
+use super::timeout;
+use crate::system::facts::ProcessFacts;
+use crate::system::os::{self, Handle, Signal};
+
+const LSOF: Duration = Duration::from_secs(5);
 
 /// Identified by start time too, because numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,31 +28,19 @@ impl Process {
     }
 
     pub fn lives(&self) -> bool {
-        read_row(self.pid).is_some_and(|row| row.process == *self && !row.zombie)
+        os::process_facts(self.pid).is_some_and(|row| row.start == self.start && !row.zombie)
     }
 }
 
-struct ProcessInfo {
-    process: Process,
-    parent: i32,
-    session: i32,
-    zombie: bool,
-}
-
-/// All processes of the command whose session leader is `leader`. Empty without `/proc`.
 pub fn family(leader: i32) -> Vec<Process> {
-    let rows: Vec<ProcessInfo> = std::fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(read_row)
-        .collect();
+    let rows: Vec<(i32, ProcessFacts)> =
+        os::processes().into_iter().filter_map(|pid| Some((pid, os::process_facts(pid)?))).collect();
     let mut members: HashSet<i32> = HashSet::from([leader]);
     loop {
         let before = members.len();
-        for row in &rows {
+        for (pid, row) in &rows {
             if row.session == leader || members.contains(&row.parent) {
-                members.insert(row.process.pid);
+                members.insert(*pid);
             }
         }
         if members.len() == before {
@@ -53,42 +48,43 @@ pub fn family(leader: i32) -> Vec<Process> {
         }
     }
     rows.into_iter()
-        .filter(|row| members.contains(&row.process.pid) && !row.zombie)
-        .map(|row| row.process)
+        .filter(|(pid, row)| members.contains(pid) && !row.zombie)
+        .map(|(pid, row)| Process { pid, start: row.start })
         .collect()
 }
 
-fn read_row(pid: i32) -> Option<ProcessInfo> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may contain spaces and parentheses.
-    let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
-    let zombie = matches!(fields.next()?, "Z" | "X");
-    let parent = fields.next()?.parse().ok()?;
-    let session = fields.nth(1)?.parse().ok()?;
-    let start = fields.nth(15)?.parse().ok()?;
-    Some(ProcessInfo { process: Process { pid, start }, parent, session, zombie })
-}
-
-fn send(pid: i32, signal: Signal) {
-    if let Some(pid) = Pid::from_raw(pid).filter(|_| pid > 1) {
-        let _ = rustix::process::kill_process(pid, signal);
-    }
+/// The process of our program that has locked a file, by `/proc/locks` (proc_locks(5): kind, mode, process,
+/// `major:minor:inode`); without that, one that has it open.
+pub fn holder(file: &Path) -> Option<i32> {
+    let own = std::env::current_exe().ok()?;
+    let inode = os::facts(&std::fs::metadata(file).ok()?).id.1.to_string();
+    let Ok(locks) = std::fs::read_to_string("/proc/locks") else {
+        let mut lsof = Command::new("lsof");
+        lsof.args(["-t", "-a", "-c"]).arg(own.file_name()?).arg("--").arg(file);
+        let found = timeout::ask(&mut lsof, b"", LSOF)?;
+        return str::from_utf8(&found).ok()?.lines().next()?.parse().ok();
+    };
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, "FLOCK", _, _, process, place, ..] = words.as_slice() else { return None };
+        let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
+        let is_it = place.rsplit(':').next() == Some(&inode) && program.file_name() == own.file_name();
+        is_it.then(|| process.parse().ok()).flatten()
+    })
 }
 
 pub fn kill_descendants(ancestor: i32) {
     for process in family(ancestor).into_iter().filter(|process| process.pid != ancestor) {
-        send(process.pid, Signal::KILL);
+        os::send(process.pid, Signal::KILL);
     }
 }
 
 /// Sends `signal` to the group of `leader` and to every relative outside it.
 pub fn signal_all(leader: i32, signal: Signal) {
     let family = family(leader);
-    if let Some(group) = Pid::from_raw(leader).filter(|_| leader > 1) {
-        let _ = rustix::process::kill_process_group(group, signal);
-    }
+    os::send_to_group(leader, signal);
     for process in family {
-        send(process.pid, signal);
+        os::send(process.pid, signal);
     }
 }
 
@@ -101,16 +97,16 @@ enum Survivors {
     /// Killed by its number.
     Process { process: Process, command: Arc<str> },
     /// Closing it ends everything that depends on it.
-    Lifeline { _held: OwnedFd },
+    Lifeline { _held: Handle },
 }
 
 impl Leftovers {
     /// Records what is still alive of the command; returns the number of processes. With a `lifeline`,
     /// processes in the leader's own session are only keepers and don't count.
-    pub fn note(&self, command: &str, leader: i32, lifeline: Option<OwnedFd>) -> usize {
+    pub fn note(&self, command: &str, leader: i32, lifeline: Option<Handle>) -> usize {
         let mut alive = family(leader);
         alive.retain(|process| {
-            let is_keeper = || read_row(process.pid).is_some_and(|row| row.session == leader);
+            let is_keeper = || os::process_facts(process.pid).is_some_and(|row| row.session == leader);
             process.pid != leader && !(lifeline.is_some() && is_keeper())
         });
         let count = alive.len();
@@ -140,9 +136,9 @@ impl Leftovers {
     pub fn kill(&self) {
         for left in self.0.lock().drain(..) {
             if let Survivors::Process { process, .. } = left
-                && read_row(process.pid).is_some_and(|row| row.process == process)
+                && process.lives()
             {
-                send(process.pid, Signal::KILL);
+                os::send(process.pid, Signal::KILL);
             }
         }
     }
@@ -151,20 +147,5 @@ impl Leftovers {
 impl Drop for Leftovers {
     fn drop(&mut self) {
         self.kill();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_knows_its_parent() {
-        let me = i32::try_from(std::process::id()).unwrap_or(0);
-        let row = read_row(me);
-        assert!(
-            row.as_ref().is_some_and(|row| row.process.pid == me && !row.zombie && row.process.start > 0)
-        );
-        assert!(row.is_some_and(|row| row.parent > 0));
     }
 }

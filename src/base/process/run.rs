@@ -6,23 +6,20 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::Signal;
 use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::descriptor;
 use super::quiet;
 use super::reap;
 use crate::file;
 use crate::secret;
+use crate::system::os::{self, Handle, Signal};
 
 /// Between the polite and the final signal, after a timeout and after an interrupt by the user.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(300);
@@ -45,9 +42,9 @@ pub type SpillName = Box<dyn FnOnce() -> io::Result<PathBuf> + Send>;
 pub struct LaunchWrapper {
     pub program: OsString,
     pub args: Vec<OsString>,
-    pub descriptors: Vec<(i32, OwnedFd)>,
+    pub descriptors: Vec<(i32, Handle)>,
     /// Closing it makes the wrapper end the command and all its processes, clean up and exit.
-    pub lifeline: Option<OwnedFd>,
+    pub lifeline: Option<Handle>,
     pub environment: Vec<(String, Option<String>)>,
 }
 
@@ -98,8 +95,7 @@ impl fmt::Display for Exit {
 }
 
 pub fn exit_of(status: std::process::ExitStatus) -> Exit {
-    use std::os::unix::process::ExitStatusExt;
-    status.code().map_or_else(|| Exit::Signal(status.signal().unwrap_or(0)), Exit::Code)
+    status.code().map_or_else(|| Exit::Signal(os::signal_of(status).unwrap_or(0)), Exit::Code)
 }
 
 pub struct CommandOutcome {
@@ -111,7 +107,7 @@ pub struct CommandOutcome {
     pub output: Captured,
     pub side: Vec<u8>,
     /// The wrapper's: what it left running lives while this is open.
-    pub lifeline: Option<OwnedFd>,
+    pub lifeline: Option<Handle>,
 }
 
 /// Output in limited memory: everything in `head` if it fits, else both ends.
@@ -230,19 +226,19 @@ pub async fn run(
         .stderr(writer)
         // A wrapper ends by its lifeline, after cleaning up.
         .kill_on_drop(lifeline.is_none());
-    descriptors.extend(spec.side_fd.map(|fd| (fd, OwnedFd::from(side_writer))));
+    descriptors.extend(spec.side_fd.map(|fd| (fd, Handle::from(side_writer))));
     clean_environment(&mut command, &spec.cwd);
     if spec.quiet {
         command.envs(quiet::for_command(|name| std::env::var_os(name)));
     }
-    descriptor::start_with(&mut command, descriptors)?;
+    os::start_with(&mut command, descriptors)?;
     let mut child = command.spawn()?;
     // It owns the pipe's write ends, so the pipe would never end.
     drop(command);
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     // If this future is dropped, everything the command started is killed.
     let mut guard = KillOnDrop(Some(leader).filter(|_| lifeline.is_none()));
-    let mut pipe = pipe::Receiver::from_owned_fd(reader.into())?;
+    let mut pipe = os::reader(reader)?;
     let mut sink = Sink {
         captured: Captured::default(),
         keep: spec.keep_bytes,
@@ -334,7 +330,7 @@ pub fn prepare(
     wrapper: Option<LaunchWrapper>,
     program: &OsString,
     args: &[OsString],
-) -> (tokio::process::Command, Vec<(i32, OwnedFd)>, Option<OwnedFd>) {
+) -> (tokio::process::Command, Vec<(i32, Handle)>, Option<Handle>) {
     let Some(wrapper) = wrapper else {
         let mut command = tokio::process::Command::new(program);
         command.args(args);
@@ -354,9 +350,7 @@ pub fn prepare(
 /// What is ready in the pipe, without waiting: a grandchild may keep the other end open forever.
 fn read_ready(mut pipe: io::PipeReader) -> Vec<u8> {
     let mut bytes = vec![0; 8192];
-    let ready = rustix::fs::fcntl_setfl(&pipe, rustix::fs::OFlags::NONBLOCK)
-        .map_err(io::Error::from)
-        .and_then(|()| pipe.read(&mut bytes));
+    let ready = os::never_wait(&pipe).and_then(|()| pipe.read(&mut bytes));
     bytes.truncate(ready.unwrap_or(0));
     bytes
 }

@@ -4,21 +4,19 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::Signal;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::reap;
 use super::run::{LaunchWrapper, clean_environment, prepare};
-use super::{descriptor, run};
-use crate::process::task;
+use super::{run, task};
+use crate::system::os::{self, Handle, Signal};
 
 const COMPLAINT_BYTES: usize = 8 * 1024;
 
@@ -35,7 +33,7 @@ pub struct ServiceSpec {
 pub struct Service {
     child: Child,
     leader: i32,
-    lifeline: Option<OwnedFd>,
+    lifeline: Option<Handle>,
     complaints: Arc<Mutex<VecDeque<u8>>>,
 }
 
@@ -49,7 +47,7 @@ pub fn start(spec: ServiceSpec) -> io::Result<(Service, ChildStdin, ChildStdout)
         .kill_on_drop(lifeline.is_none());
     clean_environment(&mut command, &spec.cwd);
     command.envs(spec.environment);
-    descriptor::start_with(&mut command, descriptors)?;
+    os::start_with(&mut command, descriptors)?;
     let mut child = command.spawn()?;
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     let streams = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());

@@ -1,23 +1,21 @@
 //! Signals as a stream.
 
-use futures_util::stream::{SelectAll, Stream, unfold};
-use tokio::signal::unix::{SignalKind, signal};
+use futures_util::stream::{SelectAll, Stream};
+
+use crate::system::os::{self, Signal};
 
 /// Any of these, as it comes; none of them ends the program anymore.
-pub fn any(kinds: impl IntoIterator<Item = SignalKind>) -> impl Stream<Item = ()> + Unpin {
-    let signals = kinds.into_iter().filter_map(|kind| signal(kind).ok());
-    let streams = signals.map(|signal| {
-        Box::pin(unfold(signal, async |mut signal| signal.recv().await.map(|()| ((), signal))))
-    });
-    streams.collect::<SelectAll<_>>()
+pub fn any(kinds: impl IntoIterator<Item = Signal>) -> impl Stream<Item = ()> + Unpin {
+    let streams = kinds.into_iter().filter_map(|kind| os::on_signal(kind).ok());
+    streams.map(Box::pin).collect::<SelectAll<_>>()
 }
 
 /// Ctrl-C, SIGTERM and hang-ups. We must handle them all to stop the running command, which has its own
 /// session. Signals that the parent ignored (`nohup`, background jobs of a script) stay ignored.
 pub fn interrupts() -> impl Stream<Item = ()> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    any(kinds.into_iter().filter(move |kind| !is_ignored(&status, kind.as_raw_value())))
+    let kinds = [Signal::INT, Signal::TERM, Signal::HUP];
+    any(kinds.into_iter().filter(move |kind| !is_ignored(&status, kind.as_raw())))
 }
 
 /// Whether a `/proc/…/status` text shows signal `number` as ignored.

@@ -1,13 +1,13 @@
 //! A time limit for helper programs: a repository may be damaged, or on a disk that doesn't respond.
 
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use crate::system::os::{self, Signal};
 
 /// Ends a child and its process group when time is up. Drop it to let the child continue, before the child is
 /// waited for: after that, its number may be reused.
@@ -16,16 +16,16 @@ pub struct Timeout {
 }
 
 impl Timeout {
-    /// The child must have been started with `process_group(0)`.
+    /// The child must have been started with [`os::in_own_group`].
     pub fn new(child: &Child, patience: Duration) -> Self {
         let done = Arc::new((Mutex::new(false), Condvar::new()));
-        let (watched, pid) = (Arc::clone(&done), Pid::from_child(child));
+        let (watched, pid) = (Arc::clone(&done), child.id().cast_signed());
         std::thread::spawn(move || {
             let (done, changed) = &*watched;
             let mut done = done.lock();
             changed.wait_while_for(&mut done, |done| !*done, patience);
             if !*done {
-                let _ = kill_process_group(pid, Signal::KILL);
+                os::send_to_group(pid, Signal::KILL);
             }
         });
         Self { done }
@@ -35,7 +35,7 @@ impl Timeout {
     pub fn end(self, mut child: Child) -> Option<ExitStatus> {
         // A program may close its output and stay: the timeout must last until it has ended, but be off
         // before its number is free.
-        let _ = waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        os::wait_for_end(&child);
         drop(self);
         child.wait().ok()
     }
@@ -51,13 +51,8 @@ impl Drop for Timeout {
 
 /// The program's output for `input`; `None` if it fails or takes longer than `patience`.
 pub fn ask(command: &mut Command, input: &[u8], patience: Duration) -> Option<Vec<u8>> {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-        .ok()?;
+    os::in_own_group(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()));
+    let mut child = command.spawn().ok()?;
     let timeout = Timeout::new(&child, patience);
     let (mut asked, mut answers) = (child.stdin.take()?, child.stdout.take()?);
     let mut out = Vec::new();

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ignore::{WalkBuilder, WalkState};
 
+use crate::system::os;
 use crate::{file, repository};
 
 /// Further entries aren't visited; the caller reports an incomplete result.
@@ -129,7 +130,7 @@ impl UnsafeRules {
     fn look_at(&mut self, folder: &Path) -> bool {
         let bad = |path: PathBuf| {
             std::fs::metadata(path).is_ok_and(|meta| {
-                file::special_kind(&meta).is_some() || meta.is_file() && meta.len() > MAX_RULES_BYTES
+                os::special_kind(&meta).is_some() || meta.is_file() && meta.len() > MAX_RULES_BYTES
             })
         };
         let found = [

@@ -5,7 +5,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitStatus;
@@ -372,8 +371,7 @@ const COST_LIMIT: u8 = ExitCode::CostLimit as u8;
 
 /// Like a shell: 128 plus the signal for a killed process.
 fn exit_code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+    u8::try_from(base::process::run::exit_of(status).code()).unwrap_or(1)
 }
 
 /// An error that affects all tasks: no model, a bad flag, a sandbox that can't be made.

@@ -6,7 +6,6 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
-use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
@@ -17,6 +16,7 @@ use crate::cli::report::Failure;
 use base::file;
 use base::protocol::event::WAITING;
 use base::protocol::exit_code::ExitCode;
+use base::system::os::{self, Signal};
 
 pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
     let mut flags: Vec<OsString> = Vec::new();
@@ -72,7 +72,8 @@ pub async fn start(
     }
     command.arg("-").stdin(Stdio::piped()).stderr(output.try_clone()?).stdout(output);
     // In its own group, so that a Ctrl-C at the terminal reaches it once, through the batch.
-    let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
+    os::in_own_group(command.as_std_mut());
+    let mut child = command.kill_on_drop(true).spawn()?;
     if let Some(mut input) = child.stdin.take() {
         // A task that ends at once reports why.
         let _ = input.write_all(prompt.as_bytes()).await;
@@ -81,17 +82,12 @@ pub async fn start(
 }
 
 pub fn interrupt(child: &Child) {
-    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    if let Some(pid) = pid {
-        let _ = rustix::process::kill_process(pid, Signal::TERM);
-    }
+    os::send(child.id().map_or(0, u32::cast_signed), Signal::TERM);
 }
 
 /// Called in the task's process: kills it with its batch, so that a rerun finds no task still running.
 pub fn end_with(batch: u32) -> Result<(), Failure> {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-    if std::os::unix::process::parent_id() == batch {
+    if os::end_with_parent() == batch {
         return Ok(());
     }
     Err(Failure::task("the batch that this task belongs to has ended", "run the batch again"))

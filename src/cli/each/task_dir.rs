@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::cli::report::{Failure, OrFail};
@@ -11,6 +10,7 @@ use base::config::paths::Paths;
 use base::config::trusted::trust;
 use base::process::task;
 use base::repository;
+use base::system::os;
 
 pub const FOLDER: &str = ".mycode/each";
 
@@ -125,7 +125,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         if kind.is_dir() {
             fs::create_dir_all(&target)?;
         } else if kind.is_symlink() {
-            symlink(fs::read_link(entry.path())?, &target)?;
+            os::make_link(&fs::read_link(entry.path())?, &target)?;
         } else if kind.is_file() {
             fs::copy(entry.path(), &target)?;
         }

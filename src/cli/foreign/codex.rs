@@ -2,63 +2,17 @@
 //! them.
 
 use std::ffi::{OsStr, OsString};
+use std::sync::LazyLock;
 
-use super::rewrite::{Here, NOT_USED, OptionRow, Rewritten, Takes, rewrite, row};
+use super::rewrite::{OptionRow, Rewritten, Takes, rewrite, table};
 use crate::cli::args::PERMISSIONS;
 use crate::cli::report::Failure;
 
-#[rustfmt::skip]
-pub const ROWS: &[OptionRow] = &[
-    row(&["--experimental-json"], Takes::Nothing, Here::Args(&["--format", "codex"]), "Codex's event lines; --json prints mycode's own"),
-    row(&["--config", "-c"], Takes::One, Here::Nothing, "the settings below; -c alone continues the last session"),
-    row(&["--sandbox", "-s"], Takes::One, Here::Of(sandbox), "--permission (see above)"),
-    row(&["--full-auto"], Takes::Nothing, Here::Args(&["--permission", "auto"]), "--permission auto"),
-    row(&["--dangerously-bypass-approvals-and-sandbox", "--yolo"], Takes::Nothing, Here::Args(&["--permission", "full"]), "--permission full"),
-    row(&["--ask-for-approval", "-a"], Takes::One, Here::Of(approval), "untrusted: --permission ask; otherwise exec never asks"),
-    row(&["--image", "-i"], Takes::One, Here::Of(images), "--image, once for each file"),
-    row(&["--skip-git-repo-check"], Takes::Nothing, Here::Nothing, "no repository is needed"),
-    row(&["--last"], Takes::Nothing, Here::Nothing, "with resume: continues this project's last session"),
-    row(&["--all"], Takes::Nothing, Here::Note, "only sessions of this project are looked at"),
-    row(&["--search"], Takes::Nothing, Here::Nothing, "WebSearch is there where config.toml has a search service"),
-    row(&["--color"], Takes::One, Here::Nothing, "colors are for terminals; NO_COLOR=1 turns them off"),
-    row(&["--include-plan-tool"], Takes::Nothing, Here::Nothing, NOT_USED),
-    row(&["--strict-config"], Takes::Nothing, Here::Nothing, NOT_USED),
-    row(&["--thread-source"], Takes::One, Here::Nothing, NOT_USED),
-    row(&["--cyber-access-program"], Takes::One, Here::Nothing, NOT_USED),
-    row(&["--ephemeral"], Takes::Nothing, Here::Note, "sessions are always saved; /resume in the chat deletes one"),
-    row(&["--ignore-user-config"], Takes::Nothing, Here::Note, "config.toml is read; MYCODE_HOME names another folder"),
-    row(&["--ignore-rules"], Takes::Nothing, Here::Note, "mycode's rules stay in force"),
-    row(&["--enable"], Takes::One, Here::Note, "not supported; mycode has no such switch"),
-    row(&["--disable"], Takes::One, Here::Note, "not supported; mycode has no such switch"),
-    row(&["--profile", "-p"], Takes::One, Here::Refused, "there are no profiles; use --model, --effort, --permission"),
-    row(&["--oss"], Takes::Nothing, Here::Refused, "use --base-url http://localhost:11434/v1 --model NAME"),
-    row(&["--local-provider"], Takes::One, Here::Refused, "use --base-url http://localhost:11434/v1 --model NAME"),
-];
+const EXEC: &str = "Options of codex exec";
 
-/// What `codex exec review` has besides.
-#[rustfmt::skip]
-pub const REVIEW: &[OptionRow] = &[
-    row(&["--uncommitted"], Takes::Nothing, Here::Nothing, "what review looks at without a branch"),
-    row(&["--base"], Takes::One, Here::Of(branch), "the branch, as mycode review BRANCH"),
-    row(&["--commit"], Takes::One, Here::As("--commit"), "--commit"),
-    row(&["--title"], Takes::One, Here::Nothing, NOT_USED),
-    row(&["--experimental-json"], Takes::Nothing, Here::Note, "a review is text, or one object with --json"),
-];
-
-/// Settings for `-c`, by their keys.
-#[rustfmt::skip]
-pub const SETTINGS: &[OptionRow] = &[
-    row(&["model"], Takes::One, Here::As("--model"), "--model"),
-    row(&["model_reasoning_effort"], Takes::One, Here::As("--effort"), "--effort"),
-    row(&["openai_base_url"], Takes::One, Here::As("--base-url"), "--base-url"),
-    row(&["sandbox_mode"], Takes::One, Here::Of(sandbox), "as --sandbox"),
-    row(&["approval_policy"], Takes::One, Here::Of(approval), "as --ask-for-approval"),
-    row(&["web_search"], Takes::One, Here::Of(web_search), "disabled: --deny WebSearch"),
-    row(&["sandbox_workspace_write.network_access"], Takes::One, Here::NoteOn("true"), "true: commands reach the network only with danger-full-access"),
-];
+static ROWS: LazyLock<Vec<OptionRow>> = LazyLock::new(|| table(EXEC));
 
 const NO_EFFECT: &str = "Codex's setting has no effect here; `mycode doctor --config` shows mycode's";
-const OTHER_SETTING: OptionRow = row(&[], Takes::One, Here::Note, NO_EFFECT);
 
 /// What stands behind `exec`, in our options, and which command of ours it is: `resume` and `review` are Codex's own.
 pub fn translated(
@@ -67,10 +21,12 @@ pub fn translated(
 ) -> Result<(&'static str, Rewritten), Failure> {
     let mut settings = Vec::new();
     let kept: Vec<OsString> = separated(args, &mut settings);
-    let mut done = rewrite(&[ROWS], kept.iter().cloned(), &takes_value)?;
+    let mut done = rewrite(&ROWS, kept.iter().cloned(), &takes_value)?;
     let reviews = reviewed(&done);
     if reviews {
-        done = rewrite(&[REVIEW, ROWS], kept.into_iter(), takes_value)?;
+        let mut rows = table("Options of codex exec review");
+        rows.extend(table(EXEC));
+        done = rewrite(&rows, kept.into_iter(), takes_value)?;
         let words = std::mem::take(&mut done.words);
         if words.len() > 1 {
             let mut focus = OsString::from("--focus=");
@@ -78,9 +34,12 @@ pub fn translated(
             done.options.push(focus);
         }
     }
+    let rows = table("Settings of codex exec (-c KEY=VALUE)");
     for (key, value) in settings {
-        let row = SETTINGS.iter().find(|row| row.names.contains(&key.as_str())).unwrap_or(&OTHER_SETTING);
-        done.apply(row, &format!("-c {key}"), &[value])?;
+        match rows.iter().find(|row| row.names.contains(&key.as_str())) {
+            Some(row) => done.apply(row, &format!("-c {key}"), &[value])?,
+            None => done.notes.push(format!("-c {key}: {NO_EFFECT}")),
+        }
     }
     let levels = done.take("--permission");
     let strictest = PERMISSIONS.iter().find(|level| levels.iter().any(|one| one == *level)).copied();
@@ -188,34 +147,4 @@ fn is_session(word: &str) -> bool {
     word.len() >= 8
         && word.contains(|c: char| c.is_ascii_digit())
         && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-}
-
-fn branch(name: &str) -> Result<Vec<String>, String> {
-    Ok(vec![name.to_owned()])
-}
-
-pub fn sandbox(mode: &str) -> Result<Vec<String>, String> {
-    let level = match mode {
-        "read-only" => "read-only",
-        "workspace-write" => "auto",
-        "danger-full-access" => "full",
-        _ => return Err("use read-only, workspace-write or danger-full-access".to_owned()),
-    };
-    Ok(vec!["--permission".to_owned(), level.to_owned()])
-}
-
-pub fn approval(policy: &str) -> Result<Vec<String>, String> {
-    match policy {
-        "never" | "on-request" | "on-failure" => Ok(Vec::new()),
-        "untrusted" => Ok(vec!["--permission".to_owned(), "ask".to_owned()]),
-        _ => Err("use untrusted, on-failure, on-request or never".to_owned()),
-    }
-}
-
-fn images(files: &str) -> Result<Vec<String>, String> {
-    Ok(files.split(',').map(|file| format!("--image={file}")).collect())
-}
-
-fn web_search(mode: &str) -> Result<Vec<String>, String> {
-    Ok(if mode == "disabled" { vec!["--deny=WebSearch".to_owned()] } else { Vec::new() })
 }

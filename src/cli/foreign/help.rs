@@ -2,25 +2,26 @@
 
 use std::fmt::Write as _;
 
-use super::rewrite::{NOT_USED, OptionRow, Takes};
-use super::{claude, codex, mcp};
+use super::rewrite::{NOT_USED, OptionRow, Takes, table};
 
+const TITLES: [&str; 5] = [
+    "Options of claude -p",
+    "Options of codex exec",
+    "Options of codex exec review",
+    "Settings of codex exec (-c KEY=VALUE)",
+    "Options of claude mcp add and codex mcp add",
+];
 const NAME_WIDTH: usize = 34;
 const IDLE_ON_A_LINE: usize = 4;
 
 pub fn page() -> String {
     let mut page = String::from(include_str!("../help/scripts.txt"));
-    for (title, rows) in [
-        ("Options of claude -p", claude::ROWS),
-        ("Options of codex exec", codex::ROWS),
-        ("Options of codex exec review", codex::REVIEW),
-        ("Settings of codex exec (-c KEY=VALUE)", codex::SETTINGS),
-        ("Options of claude mcp add and codex mcp add", mcp::ROWS),
-    ] {
+    for title in TITLES {
+        let rows = table(title);
         let _ = write!(page, "\n{title}:\n");
         let (idle, used): (Vec<&OptionRow>, _) = rows.iter().partition(|row| row.is == NOT_USED);
         used.into_iter().for_each(|row| list(&mut page, row));
-        let idle: Vec<&str> = idle.into_iter().flat_map(|row| row.names).copied().collect();
+        let idle: Vec<&str> = idle.into_iter().flat_map(|row| &row.names).copied().collect();
         for names in idle.chunks(IDLE_ON_A_LINE) {
             let _ = writeln!(page, "  no effect: {}", names.join(", "));
         }

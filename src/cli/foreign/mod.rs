@@ -7,3 +7,4 @@ pub mod help;
 pub mod mcp;
 pub mod rewrite;
 pub mod translate;
+pub mod values;

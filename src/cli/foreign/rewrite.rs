@@ -2,21 +2,21 @@
 
 use std::ffi::OsString;
 
+use super::values;
 use crate::cli::report::Failure;
+use base::format::lists;
+use base::text;
 
 /// What is said of options that mean nothing here.
 pub const NOT_USED: &str = "not used";
 
 pub struct OptionRow {
-    pub names: &'static [&'static str],
+    pub names: Vec<&'static str>,
     pub takes: Takes,
-    pub here: Here,
+    /// What it becomes, as the table has it.
+    pub here: &'static str,
     /// What it is here, for the help page and messages.
     pub is: &'static str,
-}
-
-pub const fn row(names: &'static [&'static str], takes: Takes, here: Here, is: &'static str) -> OptionRow {
-    OptionRow { names, takes, here, is }
 }
 
 /// How many arguments belong to it, besides what is written as `--name=value`.
@@ -30,18 +30,20 @@ pub enum Takes {
     Many,
 }
 
-type ToOurs = fn(&str) -> Result<Vec<String>, String>;
+pub fn table(name: &str) -> Vec<OptionRow> {
+    lists::list(include_str!("options.txt"), name).filter_map(row).collect()
+}
 
-pub enum Here {
-    As(&'static str),
-    Args(&'static [&'static str]),
-    Of(ToOurs),
-    Nothing,
-    /// It has no effect here, which the user is told.
-    Note,
-    /// Likewise, of this one value.
-    NoteOn(&'static str),
-    Refused,
+fn row(line: &'static str) -> Option<OptionRow> {
+    let mut columns = line.splitn(4, '|').map(str::trim);
+    let names = columns.next()?.split(", ").collect();
+    let takes = match columns.next()? {
+        "-" => Takes::Nothing,
+        "1" => Takes::One,
+        "?" => Takes::Maybe,
+        _ => Takes::Many,
+    };
+    Some(OptionRow { names, takes, here: columns.next()?, is: columns.next()? })
 }
 
 #[derive(Default)]
@@ -55,18 +57,18 @@ pub struct Rewritten {
     pub option_after_word: bool,
 }
 
-/// The first table that has an option says what it is. `takes_value` knows our own; whatever no table has is passed on.
+/// The first row that has an option says what it is. `takes_value` knows our own; whatever the table hasn't is passed on.
 pub fn rewrite(
-    tables: &[&[OptionRow]],
+    table: &[OptionRow],
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,
 ) -> Result<Rewritten, Failure> {
-    rewrite_until(tables, args, takes_value, |_| false)
+    rewrite_until(table, args, takes_value, |_| false)
 }
 
 /// Everything after the words that `ends` knows is a word.
 pub fn rewrite_until(
-    tables: &[&[OptionRow]],
+    table: &[OptionRow],
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,
     ends: impl Fn(&[OsString]) -> bool,
@@ -92,7 +94,7 @@ pub fn rewrite_until(
         let mut next = |wanted: fn(&str) -> bool| {
             args.next_if(|next| next.to_str().is_some_and(wanted)).and_then(|next| next.into_string().ok())
         };
-        let Some(row) = tables.iter().copied().flatten().find(|row| row.names.contains(&name)) else {
+        let Some(row) = table.iter().find(|row| row.names.contains(&name)) else {
             let value = (inline.is_none() && takes_value(name)).then(|| args.next()).flatten();
             done.options.push(arg);
             done.options.extend(value);
@@ -124,23 +126,29 @@ impl Rewritten {
     }
 
     pub fn apply(&mut self, row: &OptionRow, name: &str, values: &[String]) -> Result<(), Failure> {
-        match row.here {
-            Here::Args(args) => self.add(args),
+        let none = [String::new()];
+        let or_none = if values.is_empty() { &none[..] } else { values };
+        match row.here.split_once(' ').unwrap_or((row.here, "")) {
+            ("", _) => {}
+            ("note", value) if !value.is_empty() && values.iter().all(|given| given != value) => {}
+            ("note", _) => self.notes.push(format!("{name}: {}", row.is)),
+            ("refused", _) => return Err(refused(name, row.is)),
             // With `=`, so that a value can't be taken for an option.
-            Here::As(ours) => {
-                self.options.extend(values.iter().map(|value| OsString::from(format!("{ours}={value}"))));
+            (ours, "") if ours.starts_with('=') => {
+                let args = values.iter().map(|value| OsString::from(format!("{}={value}", &ours[1..])));
+                self.options.extend(args);
             }
-            Here::Of(ours) => {
-                let none = [String::new()];
-                for value in if values.is_empty() { &none[..] } else { values } {
-                    let args = ours(value).map_err(|why| refused(&format!("{name} {value}"), &why))?;
+            (first, rest) if first == "code" || rest.starts_with('→') => {
+                for value in or_none {
+                    let args = match first {
+                        "code" => values::translated(rest, value),
+                        _ => chosen(row.here, value),
+                    };
+                    let args = args.map_err(|why| refused(&format!("{name} {value}"), &why))?;
                     self.options.extend(args.into_iter().map(OsString::from));
                 }
             }
-            Here::Nothing => {}
-            Here::NoteOn(value) if values.iter().all(|given| given != value) => {}
-            Here::Note | Here::NoteOn(_) => self.notes.push(format!("{name}: {}", row.is)),
-            Here::Refused => return Err(refused(name, row.is)),
+            _ => self.options.extend(row.here.split(' ').map(OsString::from)),
         }
         Ok(())
     }
@@ -160,6 +168,22 @@ impl Rewritten {
         }
         self.options = kept;
         values
+    }
+}
+
+fn chosen(choices: &str, value: &str) -> Result<Vec<String>, String> {
+    let choices = choices.split(" ; ").filter_map(|choice| choice.split_once('→'));
+    let choices: Vec<(&str, &str)> = choices.map(|(known, ours)| (known.trim(), ours.trim())).collect();
+    match choices.iter().find(|(known, _)| [value, "*"].contains(known)) {
+        Some((_, "")) => Ok(Vec::new()),
+        Some((_, ours)) => match ours.strip_prefix('!') {
+            Some(why) => Err(why.to_owned()),
+            None => Ok(vec![ours.replace("{}", value)]),
+        },
+        None => {
+            let known: Vec<&str> = choices.into_iter().map(|(known, _)| known).collect();
+            Err(format!("use {}", text::and_list(&known).replace(" and ", " or ")))
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open;
 use base::config::paths::Paths;
 use base::file;
+use base::system::os;
 use context::session::log;
 
 const PAUSE: Duration = Duration::from_millis(20);
@@ -38,8 +39,7 @@ impl BackgroundArgs {
     pub fn begin(&self) -> String {
         match &self.run_id {
             Some(id) => {
-                // Fails only where it leads a session already.
-                let _ = rustix::process::setsid();
+                os::leave_session();
                 id.clone()
             }
             None => log::new_id(),

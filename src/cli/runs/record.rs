@@ -5,11 +5,11 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, getpid};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::report::Failure;
 use base::config::paths::Paths;
+use base::process::machine;
 use base::text::one_line;
 use base::{clock, file};
 use guard::redact::detector;
@@ -60,14 +60,14 @@ impl RunRecord {
             tree: None,
             results: None,
             started_ms: clock::now_ms(),
-            pid: getpid().as_raw_nonzero().get(),
-            place: place(),
+            pid: std::process::id().cast_signed(),
+            place: machine::boot(),
         }
     }
 
     /// The process to signal; `None` if it runs on another machine or in another container.
-    pub fn process(&self) -> Option<Pid> {
-        Pid::from_raw(self.pid).filter(|_| self.place == place())
+    pub fn process(&self) -> Option<i32> {
+        Some(self.pid).filter(|_| self.place == machine::boot())
     }
 }
 
@@ -96,13 +96,6 @@ impl Run {
     pub fn project_state(&self) -> &Path {
         self.path.parent().and_then(Path::parent).unwrap_or(&self.path)
     }
-}
-
-/// Names this boot of the machine and the container: elsewhere, the same process number is another process.
-fn place() -> String {
-    let boot = file::small_text(Path::new("/proc/sys/kernel/random/boot_id"), 64).unwrap_or_default();
-    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{} {}", boot.trim(), namespace.display())
 }
 
 /// The run of this process. If no end is recorded, it counts as killed.

@@ -16,6 +16,7 @@ use base::config::trusted::held_back::HeldBack;
 use base::config::trusted::own_files::OwnFiles;
 use base::config::trusted::project_file;
 use base::config::trusted::trust::{Definition, Trust};
+use base::process::reap;
 use base::text::{elide, plural};
 use base::{file, sanitize};
 use context::session::log::{self, LogError, SessionLog};
@@ -119,9 +120,9 @@ pub fn ask_busy(project_state: &Path, workspace: &Path, log: PathBuf) -> Result<
         Err(LogError::Busy { id }) => id,
         Err(error) => return Err(error.into()),
     };
-    let holder = log::holder(&log);
+    let holder = reap::holder(&log);
     let (place, take_over) = match holder {
-        Some(pid) => (format!("process {}", pid.as_raw_nonzero()), "[t] take over, closing the other   "),
+        Some(pid) => (format!("process {pid}"), "[t] take over, closing the other   "),
         None => ("another process".to_owned(), ""),
     };
     report::print(&format!(

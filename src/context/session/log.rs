@@ -1,17 +1,15 @@
 //! Writes a session log: one `write_all` per line, so a kill loses at most the line being written; locks the file, so two
-//! processes never write the same session. Knows which process holds a lock, and ends it.
+//! processes never write the same session. Ends the process that holds a lock.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
-use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
 
 use super::record::{Meta, Record, VERSION};
+use base::system::os::{self, Signal};
 use base::{clock, file, repository};
 
 #[derive(Debug, Error)]
@@ -92,14 +90,14 @@ impl SessionLog {
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let fail = |source| LogError::Io { path: path.to_owned(), action: "opened", source };
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut options = OpenOptions::new();
-        let file = options.read(true).append(true).custom_flags(flags.bits() as i32).open(path).map_err(
-            |error| match fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
-                true => fail(foreign()),
-                false => fail(error),
-            },
-        )?;
+        let file =
+            os::without_waiting(options.read(true).append(true), false).open(path).map_err(|error| {
+                match fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
+                    true => fail(foreign()),
+                    false => fail(error),
+                }
+            })?;
         if !is_own(&file.metadata().map_err(fail)?) {
             return Err(fail(foreign()));
         }
@@ -150,7 +148,7 @@ impl SessionLog {
 
 /// Whether it is this user's file and not a link: others must not be able to plant a session.
 pub fn is_own(meta: &Metadata) -> bool {
-    meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw()
+    meta.is_file() && os::facts(meta).owner.0 == os::user()
 }
 
 fn foreign() -> io::Error {
@@ -169,23 +167,9 @@ pub fn ends_with_line_end(file: &mut File) -> io::Result<bool> {
 
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The mycode process that has locked a log, by `/proc/locks` (proc_locks(5): kind, mode, process, `major:minor:inode`).
-pub fn holder(log: &Path) -> Option<Pid> {
-    let inode = fs::metadata(log).ok()?.ino().to_string();
-    let own = std::env::current_exe().ok()?;
-    let locks = fs::read_to_string("/proc/locks").ok()?;
-    locks.lines().find_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, "FLOCK", _, _, process, place, ..] = words.as_slice() else { return None };
-        let program = fs::read_link(format!("/proc/{process}/exe")).ok()?;
-        let is_it = place.rsplit(':').next() == Some(&inode) && program.file_name() == own.file_name();
-        is_it.then(|| Pid::from_raw(process.parse().ok()?)).flatten()
-    })
-}
-
 /// Asks the process to exit as if its terminal closed; returns whether the log is free then.
-pub fn end_holder(holder: Pid, log: &Path) -> bool {
-    if kill_process(holder, Signal::TERM).is_err() {
+pub fn end_holder(holder: i32, log: &Path) -> bool {
+    if !os::send(holder, Signal::TERM) {
         return false;
     }
     let deadline = Instant::now() + END_PATIENCE;

@@ -3,12 +3,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::log;
 use base::folder::atomic_write::{self, Expect};
 use base::protocol::event::PastPrompt;
+use base::system::os;
 use base::{clock, file};
 use parking_lot::Mutex;
 
@@ -51,8 +51,8 @@ fn locked(path: &Path) -> io::Result<File> {
         if file.lock().is_err() {
             return Ok(file);
         }
-        let same = path.metadata().is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
-        if same {
+        let id = |meta: std::fs::Metadata| os::facts(&meta).id;
+        if path.metadata().map(id).ok() == file.metadata().map(id).ok() {
             return Ok(file);
         }
     }

@@ -1,12 +1,12 @@
 //! Queries git. The repository may be untrusted: nothing its configuration names is run, nothing is fetched.
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use base::process::timeout::{self, Timeout};
+use base::system::os;
 use guard::sandbox::git::question::GitQuestion;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,12 +77,13 @@ pub fn log(root: &Path, head: &str, since: Option<&str>, time_limit: Duration) -
         command.args(["--", "."]);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.process_group(0).spawn().ok()?;
+    os::in_own_group(&mut command);
+    let mut child = command.spawn().ok()?;
     // A timer is necessary, because git may print nothing for minutes if only few commits touch the folder.
     let timeout = Timeout::new(&child, time_limit);
     let mut entries = child.stdout.take().map(|stdout| parse(BufReader::new(stdout))).unwrap_or_default();
     let status = timeout.end(child)?;
-    let cut = status.signal().is_some();
+    let cut = os::signal_of(status).is_some();
     if cut {
         // Its file list may be incomplete.
         entries.pop();

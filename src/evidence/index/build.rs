@@ -1,9 +1,7 @@
 //! Builds segments from files on several threads with bounded memory. Huge, binary and foreign files are
 //! indexed by name only.
 
-use std::ffi::OsStr;
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,6 +19,7 @@ use base::folder::exact;
 use base::format::encoding;
 use base::search::walk::{self, Walk};
 use base::search::words;
+use base::system::os;
 use guard::redact::detector::{self, TextSource};
 
 /// Files beyond this aren't indexed; in a giant tree Grep finds the rest.
@@ -62,7 +61,7 @@ pub fn scan(root: &Path) -> Vec<ProjectFile> {
         let Ok(path) = entry.path().strip_prefix(root) else { return };
         let modified = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let file = ProjectFile {
-            path: path.as_os_str().as_bytes().to_vec(),
+            path: path.as_os_str().as_encoded_bytes().to_vec(),
             size_bytes: meta.len(),
             modified_ns: modified.map_or(1, |since| (since.as_nanos() as u64).max(1)),
         };
@@ -171,10 +170,10 @@ impl Buffer {
             _ => MAX_CODE_BYTES,
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        let path = Path::new(OsStr::from_bytes(&file.path));
-        let text = read(&root.join(path), limit);
+        let path = os::path_of(file.path.clone());
+        let text = read(&root.join(&path), limit);
         // Secrets must not leave words in the index.
-        let text = detector::blank(&text, TextSource::of_file(path));
+        let text = detector::blank(&text, TextSource::of_file(&path));
         let number = self.docs.len() as u32;
         let mut passages = Vec::new();
         chunks::cut(&text, |passage| {

@@ -3,13 +3,13 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::format::{Cursor, Damaged, Postings, postings, put_bytes, put_number};
 use crate::text::kind::FilePurpose;
 use crate::text::language::FileLanguage;
 use base::file;
+use base::system::os;
 
 /// Change the last byte with the layout or the word processing, so that older indexes are rebuilt.
 const MAGIC: [u8; 8] = *b"mycodeE\x04";
@@ -228,7 +228,7 @@ impl Segment {
 
 fn read(file: &File, at: u64, length: u64) -> Result<Vec<u8>, Damaged> {
     let mut bytes = vec![0; usize::try_from(length).map_err(|_| Damaged)?];
-    file.read_exact_at(&mut bytes, at).map_err(|_| Damaged)?;
+    os::read_exact_at(file, &mut bytes, at).map_err(|_| Damaged)?;
     Ok(bytes)
 }
 

@@ -1,13 +1,12 @@
 //! The notes folder: its files, and the writers' lock. Links are never followed, since a checkout may contain
 //! them.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
@@ -16,6 +15,7 @@ use base::file::FileError;
 use base::folder::atomic_write::{self, Expect};
 use base::folder::{exact, handle};
 use base::path;
+use base::system::os;
 
 pub const ARCHIVE: &str = "archive";
 pub const INDEX_FILE: &str = "notes_index.json";
@@ -162,18 +162,22 @@ impl NoteFolder {
     }
 
     fn lock_file(&self) -> Result<File, FileError> {
-        self.open(LOCK_FILE, OFlags::CREATE | OFlags::NONBLOCK)
+        self.within(LOCK_FILE, handle::Folder::open_lock)
     }
 
-    fn open(&self, file: &str, flags: OFlags) -> Result<File, FileError> {
+    fn within(
+        &self,
+        file: &str,
+        open: fn(&handle::Folder, &OsStr) -> io::Result<File>,
+    ) -> Result<File, FileError> {
         let real = self.real(file)?;
         let (folder, name) = handle::Folder::of(&real)?;
-        Ok(folder.open_with(name, OFlags::WRONLY | flags, 0o666)?)
+        Ok(open(&folder, name)?)
     }
 
     /// Notes may be committed, but not files derived from them. Failing to write this is harmless.
     fn keep_out_of_git(&self) {
-        if let Ok(mut file) = self.open(".gitignore", OFlags::CREATE | OFlags::EXCL) {
+        if let Ok(mut file) = self.within(".gitignore", |folder, name| folder.create_new(name, 0o666)) {
             let _ = writeln!(file, "{INDEX_FILE}\n{LOCK_FILE}\n.mycode-*.tmp");
         }
     }
@@ -200,7 +204,7 @@ fn list(
         if meta.is_symlink() {
             left_out.push(format!("{file} is a link: skipped"));
         } else if meta.is_file() {
-            let modified_ns = meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec());
+            let modified_ns = os::facts(&meta).modified_ns;
             found.push(FolderEntry { file, bytes: meta.len(), modified_ns });
         }
     }

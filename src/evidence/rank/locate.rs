@@ -21,6 +21,7 @@ use crate::index::store::{Index, IndexStore};
 use crate::text::kind::FilePurpose;
 use base::folder::temporary;
 use base::search::words;
+use base::system::os;
 
 /// Files among which the probability is shared.
 const RIVALS: usize = 100;
@@ -173,10 +174,9 @@ impl Project {
 }
 
 fn temporary_folder(root: &Path) -> io::Result<PathBuf> {
-    use std::os::unix::fs::DirBuilderExt as _;
     let name = format!("mycode-index-{}-{:08x}", std::process::id(), fastrand::u32(..));
     let folder = temporary::folder_outside(root)?.join(name);
-    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    os::private_folders().create(&folder)?;
     Ok(folder)
 }
 

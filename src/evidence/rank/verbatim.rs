@@ -9,6 +9,7 @@ use super::query::Query;
 use base::folder::exact;
 use base::search::bm25::rarity;
 use base::search::words;
+use base::system::os;
 use base::text;
 use guard::redact::detector;
 
@@ -19,8 +20,7 @@ const MAX_QUOTED: usize = 40;
 /// A file's text, lossily decoded, or empty.
 pub fn text_of(root: &Path, path: &[u8]) -> String {
     use std::io::Read as _;
-    use std::os::unix::ffi::OsStrExt as _;
-    let path = root.join(std::ffi::OsStr::from_bytes(path));
+    let path = root.join(os::path_of(path.to_vec()));
     let Ok(handle) = exact::open_seen(&path) else { return String::new() };
     let mut bytes = Vec::new();
     if handle.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {

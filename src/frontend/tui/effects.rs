@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -79,12 +78,9 @@ fn candidates(word: &str, program: bool, folder: &Path) -> Vec<String> {
 fn programs(word: &str) -> BTreeSet<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).filter_map(|folder| fs::read_dir(folder).ok());
-    let runs = |entry: &fs::DirEntry| {
-        fs::metadata(entry.path()).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
     let names = folders.flatten().flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok().filter(|name| name.starts_with(word))?;
-        runs(&entry).then_some(name)
+        programs::is_executable(&entry.path()).then_some(name)
     });
     names.collect()
 }

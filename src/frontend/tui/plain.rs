@@ -8,7 +8,6 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use futures_util::StreamExt as _;
 use ratatui::text::Line;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
@@ -26,6 +25,7 @@ use base::protocol::approval::QuestionId;
 use base::protocol::event::{Event, silence};
 use base::protocol::op::{Control, Op};
 use base::sanitize;
+use base::system::os::Signal;
 
 const WIDTH: u16 = 80;
 /// Effectively unlimited: all rows of a question or a page.
@@ -95,8 +95,8 @@ struct PlainChat {
 impl PlainChat {
     async fn run(&mut self, mut events: UnboundedReceiver<Event>) -> io::Result<TuiOutcome> {
         let mut lines = BufReader::new(tokio::io::stdin()).lines();
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut killed = signals::any([SignalKind::terminate(), SignalKind::hangup()]);
+        let mut interrupt = signals::any([Signal::INT]);
+        let mut killed = signals::any([Signal::TERM, Signal::HUP]);
         let mut ended = false;
         loop {
             self.ask()?;
@@ -131,7 +131,7 @@ impl PlainChat {
                     false
                 }
                 // With nothing running or typed, one Ctrl-C is enough to quit.
-                _ = interrupt.recv() => {
+                Some(()) = interrupt.next() => {
                     let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
                     self.take_in(Msg::Key(key))? || self.app.quit_armed
                 }

@@ -7,10 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crossterm::event::{Event as TerminalEvent, EventStream};
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 use ratatui::layout::Size;
-use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
@@ -26,9 +24,10 @@ use crate::tui::terminal::setup::{self, Output};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 use base::config::settings::ScreenSettings;
-use base::process::task;
+use base::process::{signals, task};
 use base::protocol::event::{Event, Level};
 use base::protocol::op::{Control, Op, Quick};
+use base::system::os::{self, Signal};
 
 /// Between frames after keys: at most 60 per second.
 const FRAME: Duration = Duration::from_millis(16);
@@ -64,7 +63,7 @@ pub async fn run(
     settings: ScreenSettings,
 ) -> io::Result<(TuiOutcome, Option<String>)> {
     // Before querying the size, or a resize until the first key wait would be missed.
-    let resized = signal(SignalKind::window_change())?;
+    let resized = signals::any([Signal::WINCH]);
     let greeting = setup::enter(settings.mouse)?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
@@ -158,14 +157,15 @@ impl FrontEnd {
     async fn run(
         &mut self,
         mut events: UnboundedReceiver<Event>,
-        mut resized: tokio::signal::unix::Signal,
+        mut resized: impl Stream<Item = ()> + Unpin,
         mut results: UnboundedReceiver<Msg>,
     ) -> io::Result<TuiOutcome> {
         let mut keys = EventStream::new();
         let mut killed = setup::killed();
-        let mut stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
-        let mut continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
-        let gone = setup::hung_up();
+        let mut stop = signals::any([Signal::TSTP]);
+        let mut continued = signals::any([Signal::CONT]);
+        // Without a SIGHUP the key reader alone would spin.
+        let gone = os::input_hung_up();
         tokio::pin!(gone);
         let mut paste_detector = PasteDetector::default();
         let mut batch = Vec::with_capacity(BATCH);
@@ -207,9 +207,8 @@ impl FrontEnd {
                     }
                     Some(Err(_)) | None => return Ok(TuiOutcome::Killed),
                 },
-                _ = resized.recv() => {
-                    setup::rearm_input();
-                }
+                // crossterm waits for input and resizes together and loses the input if both arrive at once, until the next key.
+                Some(()) = resized.next() => os::report_input_again(),
                 // Only wakes the loop; it draws at the top.
                 () = tokio::time::sleep_until(frame_at), if dirty => continue,
                 _ = tokio::time::sleep_until(next_beat), if ticking => {
@@ -229,12 +228,12 @@ impl FrontEnd {
                     self.take_terminal()?;
                     self.tell(Level::Error, PANICKED)?;
                 }
-                _ = stop.recv() => {
+                Some(()) = stop.next() => {
                     if !std::mem::take(&mut own_stop) {
                         next = Next::Suspend;
                     }
                 }
-                _ = continued.recv() => {
+                Some(()) = continued.next() => {
                     if !std::mem::take(&mut own_continue) {
                         self.take_terminal()?;
                     }
@@ -262,7 +261,7 @@ impl FrontEnd {
                     self.edit().await?;
                     keys = EventStream::new();
                     killed = setup::killed();
-                    stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
+                    stop = signals::any([Signal::TSTP]);
                 }
             }
             dirty = true;
@@ -434,9 +433,7 @@ impl FrontEnd {
 
     fn suspend(&mut self) -> io::Result<()> {
         self.give_terminal()?;
-        // The process group: our parent (a script, cargo) must stop too, or the shell would keep waiting.
-        let _ = kill_current_process_group(Signal::TSTP);
-        let _ = kill_process(getpid(), Signal::STOP);
+        os::stop_group();
         self.take_terminal()
     }
 }

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::sandbox::protected_paths::IN_GIT;
 use base::file;
+use base::system::os;
 
 /// A pointer file, a list of submodules or a configuration, in bytes.
 pub const MAX_BYTES: u64 = 256 * 1024;
@@ -163,7 +163,7 @@ impl NestedRepositories {
 
 /// The inode, which a moved file keeps.
 fn number(path: &Path) -> Option<u64> {
-    fs::symlink_metadata(path).ok().map(|meta| meta.ino())
+    fs::symlink_metadata(path).ok().map(|meta| os::facts(&meta).id.1)
 }
 
 /// The `.git` folders and files below `workspace` (canonical), except its own.

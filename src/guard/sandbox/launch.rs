@@ -4,13 +4,13 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use super::spec::{LaunchMode, Masks};
 use base::process::run::LaunchWrapper;
+use base::system::os::Handle;
 
 pub const HELPER_NAME: &str = "__confine";
 /// The helper's specification and the end of its lifeline; high enough to be unused.
@@ -72,7 +72,7 @@ fn unconfined(alone: bool, side_fd: Option<i32>) -> Option<LaunchWrapper> {
     cfg!(target_os = "linux").then(|| wrapper(&mode, side_fd).ok()).flatten()
 }
 
-pub fn spec_file(mode: &LaunchMode) -> io::Result<OwnedFd> {
+pub fn spec_file(mode: &LaunchMode) -> io::Result<Handle> {
     let mut file = unnamed_file()?;
     file.write_all(&serde_json::to_vec(mode)?)?;
     Ok(file.into())
@@ -117,7 +117,7 @@ impl SharedNetwork {
         self.keeper.id()
     }
 
-    pub fn ready(&self) -> io::Result<OwnedFd> {
+    pub fn ready(&self) -> io::Result<Handle> {
         Ok(self.ready.try_clone()?.into())
     }
 }

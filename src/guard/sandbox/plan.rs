@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::git_folders;
@@ -12,6 +11,7 @@ use super::secret_paths;
 use super::spec::{Layers, RawPath, SandboxLevel, SandboxSpec};
 use base::file;
 use base::repository;
+use base::system::os;
 
 const HIDDEN: &[&str] = &["/run", "/var/run"];
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
@@ -174,8 +174,7 @@ fn needed(homes: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 fn foreign(workspace: &Path) -> bool {
-    let root = rustix::process::geteuid().is_root();
-    root && std::fs::metadata(workspace).is_ok_and(|meta| meta.uid() != 0)
+    os::user() == 0 && std::fs::metadata(workspace).is_ok_and(|meta| os::facts(&meta).owner.0 != 0)
 }
 
 /// Slow to rebuild, so each project keeps its own for its confined commands.

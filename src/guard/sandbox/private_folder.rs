@@ -1,12 +1,12 @@
 //! A session's private folder: its commands' `/tmp`, cache writes and git wrapper. Only this user can enter
 //! it; it goes with the session, and the next session removes what a killed one left.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use base::folder::temporary;
+use base::system::os;
 
 const LOCK: &str = "lock";
 pub const TMP: &str = "tmp";
@@ -40,7 +40,7 @@ impl PrivateFolder {
     }
 
     fn create_in(base: &Path) -> io::Result<Self> {
-        let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
+        let make = |path: &Path| os::private_folders().create(path);
         for _ in 0..16 {
             let path = base.join(format!("mycode-{}-{:08x}", std::process::id(), fastrand::u32(..)));
             match make(&path) {
@@ -65,19 +65,17 @@ impl PrivateFolder {
 
     /// The lock stays with the program that this process becomes.
     pub fn keep_after_exec(self) -> io::Result<()> {
-        rustix::io::fcntl_setfd(&self.lock, rustix::io::FdFlags::empty())?;
-        std::mem::forget(self.lock);
-        Ok(())
+        os::keep_open(self.lock)
     }
 }
 
 /// Leftovers of killed sessions: folders of this user whose lock is free.
 fn remove_unused(base: &Path) {
-    let own = rustix::process::geteuid().as_raw();
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| {
         entry.file_name().to_string_lossy().starts_with("mycode-")
-            && fs::symlink_metadata(entry.path()).is_ok_and(|meta| meta.is_dir() && meta.uid() == own)
+            && fs::symlink_metadata(entry.path())
+                .is_ok_and(|meta| meta.is_dir() && os::facts(&meta).owner.0 == os::user())
     });
     for entry in ours.take(MAX_REMOVED) {
         // Without a lock file it isn't ours, or is just being created.
@@ -97,7 +95,7 @@ pub fn remove(folder: &Path) {
         for entry in
             walkdir::WalkDir::new(&part).into_iter().flatten().filter(|entry| entry.file_type().is_dir())
         {
-            let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
+            let _ = os::set_mode(entry.path(), 0o700);
         }
         let _ = fs::remove_dir_all(&part);
     }

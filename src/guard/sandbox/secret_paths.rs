@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::places;
+use base::system::os;
 
 /// In `/proc/PID`: another program's memory or variables.
 const PROC: &[&str] = &["environ", "mem", "maps", "root", "cwd", "fd", "task", "auxv", "map_files"];
@@ -84,8 +85,8 @@ pub fn is_named_secret(path: &Path) -> bool {
 
 /// A disk's blocks contain all users' files.
 pub fn is_disk(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    path.starts_with("/dev") && std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device())
+    let kind = std::fs::metadata(path).ok().and_then(|meta| os::special_kind(&meta));
+    path.starts_with("/dev") && kind == Some("block device")
 }
 
 pub fn named_in(code: &str) -> Option<&'static str> {

@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use parking_lot::RwLock;
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 use tokio::sync::Mutex;
@@ -18,6 +17,7 @@ use base::config::provider::vendors::VENDORS;
 use base::config::settings::KeySource;
 use base::model::provider::ProviderError;
 use base::secret::{self, Secret};
+use base::system::os::{self, Signal};
 use base::text;
 
 /// A cloud's tool may ask its server, a password manager its user.
@@ -64,13 +64,11 @@ pub async fn token(source: &KeySource, refused: Option<&Secret>) -> Result<Secre
 }
 
 /// Ends everything that the command started.
-struct Group(Option<Pid>);
+struct Group(i32);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if let Some(leader) = self.0 {
-            let _ = kill_process_group(leader, Signal::KILL);
-        }
+        os::send_to_group(self.0, Signal::KILL);
     }
 }
 
@@ -81,11 +79,12 @@ async fn run(line: &str) -> Result<Secret, String> {
     for name in secret::own_variables() {
         command.env_remove(name);
     }
-    let mut child = command.process_group(0).spawn().map_err(|error| format!("can't be started: {error}"))?;
-    let mut group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+    os::in_own_group(command.as_std_mut());
+    let mut child = command.spawn().map_err(|error| format!("can't be started: {error}"))?;
+    let mut group = Group(child.id().map_or(0, u32::cast_signed));
     let (out, err) = tokio::join!(read(child.stdout.take()), read(child.stderr.take()));
     let status = child.wait().await.map_err(|error| error.to_string())?;
-    group.0 = None;
+    group.0 = 0;
     let said = match text::one_line(&err, 300) {
         said if said.is_empty() => String::new(),
         said => format!(": {said}"),

@@ -2,8 +2,6 @@
 //! same plan without the write.
 
 use std::ffi::OsStr;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -329,9 +327,8 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
         Folder::unmake(&made);
         return Err(error);
     }
-    if let (None, Some(mode), Ok((made, _))) = (before, mode, folder.open_file(name)) {
-        made.set_permissions(Permissions::from_mode(*mode))
-            .map_err(|error| disk_error(cx, target, &error.into()))?;
+    if let (None, Some(mode)) = (before, mode) {
+        folder.set_mode(name, *mode).map_err(|error| disk_error(cx, target, &error.into()))?;
     }
     let hash = file::hash(after_bytes);
     cx.files.saw(path, hash.clone(), after_bytes);

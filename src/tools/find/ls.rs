@@ -9,12 +9,12 @@ use serde::Deserialize;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::paths::{PathTarget, disk_error, folder_or_root, look, read_access, read_at};
-use base::file::special_kind;
 use base::folder::handle::Folder;
 use base::model::envelope::Envelope;
 use base::model::observation::{Listing, Observation};
 use base::path::on_one_line;
 use base::search::walk::Walk;
+use base::system::os;
 use base::text::{one_line, plural};
 use guard::policy::access::Access;
 
@@ -53,7 +53,7 @@ fn list(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let refuse = |error: io::Error| disk_error(cx, target, &error.into());
     let meta = look(cx, target)?;
     if !meta.is_dir() {
-        let what = special_kind(&meta).unwrap_or("file");
+        let what = os::special_kind(&meta).unwrap_or("file");
         return Err(ToolError::invalid(format!(
             "{} is a {what}, not a folder; use Read for files",
             target.shown
@@ -109,7 +109,7 @@ fn row(folder: &Folder, name: &OsStr, ignored: bool) -> String {
         } else if meta.is_symlink() {
             let link = folder.read_link(name).unwrap_or_default();
             row.push_str(&format!(" -> {}", on_one_line(&link.to_string_lossy())));
-        } else if let Some(kind) = special_kind(&meta) {
+        } else if let Some(kind) = os::special_kind(&meta) {
             row.push_str(&format!(" ({kind})"));
         }
     }

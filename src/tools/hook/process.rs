@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
@@ -15,10 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::settings::Program;
 use base::config::trusted::plugin;
+use base::process::reap;
 use base::process::run::KillOnDrop;
 use base::process::task;
-use base::process::{descriptor, reap};
 use base::secret;
+use base::system::os::{self, Signal};
 
 const KEPT_BYTES: usize = 1024 * 1024;
 /// Between SIGTERM and SIGKILL.
@@ -65,7 +65,7 @@ pub async fn run(
     for name in secret::own_variables() {
         command.env_remove(name);
     }
-    descriptor::start_with(&mut command, Vec::new())?;
+    os::start_with(&mut command, Vec::new())?;
     let mut child = command.spawn()?;
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     // If this future is dropped, everything the hook started is killed.

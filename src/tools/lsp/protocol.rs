@@ -2,9 +2,9 @@
 //! skipped. Facts:
 //! <https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/>, 2026-11-22.
 
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use base::system::os;
 use serde_json::{Value, json};
 
 const MOST: usize = 2_000;
@@ -202,7 +202,7 @@ pub fn hover(answer: &Value) -> Option<String> {
 pub fn uri(path: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     let encode = |&byte: &u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    format!("file://{}", path.as_os_str().as_bytes().iter().map(encode).collect::<String>())
+    format!("file://{}", path.as_os_str().as_encoded_bytes().iter().map(encode).collect::<String>())
 }
 
 /// The path of a `file://` URI; `None` for anything else.
@@ -215,7 +215,7 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
         let decoded = if byte == b'%' { digit()? * 16 + digit()? } else { byte.into() };
         path.push(u8::try_from(decoded).ok()?);
     }
-    Some(PathBuf::from(std::ffi::OsString::from_vec(path)))
+    Some(os::path_of(path))
 }
 
 #[cfg(test)]

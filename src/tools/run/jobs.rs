@@ -1,9 +1,8 @@
 //! Background jobs: output goes to a file per job, unread output also to bounded memory. They end with the session.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -192,7 +191,7 @@ impl Jobs {
         if !self.has_room() {
             return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
         }
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let file = file::create_private(&path)?;
         Ok(self.add(command, path, Instant::now(), CancellationToken::new(), Some(file), is_agent))
     }
 

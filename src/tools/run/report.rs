@@ -1,7 +1,5 @@
 //! What a command's end, or its time limit, looks like to the model.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +14,7 @@ use base::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use base::model::observation::{Command, Observation};
 use base::path;
 use base::process::run::{CommandOutcome, Exit};
+use base::system::os;
 use base::text::{human_bytes, plural};
 use guard::redact::detector::TextSource;
 
@@ -96,7 +95,7 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
             ));
         }
     }
-    if !outcome.cancelled && !outcome.timed_out && group_lives(outcome.leader) {
+    if !outcome.cancelled && !outcome.timed_out && os::group_lives(outcome.leader) {
         let count = cx.shell.leftovers.note(&run.command, outcome.leader, outcome.lifeline);
         if count > 0 {
             let keep = if cx.services.is_some() {
@@ -150,13 +149,8 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
 
 fn end_folder(side: &[u8]) -> Option<PathBuf> {
     let name = side.strip_suffix(b"\n")?;
-    let folder = PathBuf::from(OsString::from_vec(name.to_vec()));
+    let folder = os::path_of(name.to_vec());
     folder.is_absolute().then_some(folder)
-}
-
-fn group_lives(leader: i32) -> bool {
-    rustix::process::Pid::from_raw(leader)
-        .is_some_and(|pid| rustix::process::test_kill_process_group(pid).is_ok())
 }
 
 #[cfg(test)]

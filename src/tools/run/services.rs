@@ -1,9 +1,7 @@
 //! Services that outlive the run (`exec --keep`): started unconfined in a session of their own, with a log in the project's
 //! state folder and nothing of ours open in them.
 
-use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -13,10 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use base::file;
 use base::folder::update::update;
+use base::process::quiet;
 use base::process::reap;
 use base::process::run::{clean_environment, exit_of};
-use base::process::{descriptor, quiet};
 use base::protocol::event::ServiceRow;
+use base::system::os;
 
 const MOST: usize = 8;
 /// How long the call waits for a command that ends by itself.
@@ -85,7 +84,7 @@ impl Services {
         started.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         clean_environment(&mut started, cwd);
         started.envs(quiet::for_command(|name| std::env::var_os(name)));
-        descriptor::start_with(&mut started, Vec::new())?;
+        os::start_with(&mut started, Vec::new())?;
         let mut child = started.spawn()?;
         // It holds the pipe's end.
         drop(started);
@@ -147,11 +146,11 @@ impl Services {
 
 /// Writes what comes through the pipe to the log, up to its limit, and reads on for as long as the service writes.
 fn logger(log: &Path) -> io::Result<(io::PipeWriter, tokio::process::Child)> {
-    let output = OpenOptions::new().write(true).create_new(true).mode(0o600).open(log)?;
+    let output = file::create_private(log)?;
     let (reader, writer) = io::pipe()?;
     let mut command = tokio::process::Command::new("sh");
     command.args(["-c", LOGGER]).arg(log);
     command.stdin(reader).stdout(output).stderr(Stdio::null());
-    descriptor::start_with(&mut command, Vec::new())?;
+    os::start_with(&mut command, Vec::new())?;
     Ok((writer, command.spawn()?))
 }

@@ -12,6 +12,7 @@ use base::process::task;
 use base::repository;
 use base::sanitize;
 use base::search::walk::{self, Walk};
+use base::system::os;
 use guard::redact::detector::TextSource;
 use tools::check::project;
 
@@ -55,12 +56,10 @@ impl Machine {
     fn machine(&self) -> String {
         let mut parts = vec![format!("{} {}", machine::system(), std::env::consts::ARCH)];
         if self.headless && !self.sub_agent {
-            parts.extend(machine::is_root().then(|| "root".to_owned()));
+            parts.extend((os::user() == 0).then(|| "root".to_owned()));
             parts.push(format!("{} cores", machine::cores()));
             parts.extend(machine::memory().map(|bytes| format!("{} memory", machine::gib(bytes))));
-            parts.extend(
-                machine::free_disk(&self.root).map(|bytes| format!("{} free disk", machine::gib(bytes))),
-            );
+            parts.extend(os::free_disk(&self.root).map(|bytes| format!("{} free disk", machine::gib(bytes))));
         }
         if self.offline {
             parts.push("no network in commands".to_owned());

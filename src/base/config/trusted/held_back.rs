@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -17,6 +16,7 @@ use crate::file;
 use crate::folder::atomic_write::{self, Expect};
 use crate::folder::update::update;
 use crate::format::path_text;
+use crate::system::os;
 
 const HELD: &str = "held-back-rules.json";
 const RELEASED: &str = "released-rules.json";
@@ -68,8 +68,7 @@ impl HeldBack {
     /// Whether this content was last changed while a command ran and the user hasn't released it since.
     pub fn is_planted(&self, path: &Path, hash: &str) -> bool {
         let Ok(meta) = fs::metadata(path) else { return false };
-        let changed =
-            u64::try_from(meta.ctime()).unwrap_or(0) * 1_000 + meta.ctime_nsec().unsigned_abs() / 1_000_000;
+        let changed = u64::try_from(os::facts(&meta).changed_ns / 1_000_000).unwrap_or(0);
         let times = file::tail(&self.folder.join(TIMES), TIMES_BYTES).unwrap_or_default();
         let during = |line: &str| {
             let (from, until) = line.split_once(' ')?;
@@ -88,8 +87,7 @@ impl HeldBack {
             let kept = file::tail(&times, TIMES_BYTES)?;
             atomic_write::write_private(&times, &kept, Expect::Anything).map_err(io::Error::other)?;
         }
-        let mut options = fs::OpenOptions::new();
-        let mut times = options.append(true).create(true).mode(0o600).open(times)?;
+        let mut times = file::open_private(fs::OpenOptions::new().append(true).create(true), &times)?;
         writeln!(times, "{} {}", clock::to_ms(since), clock::now_ms())
     }
 

@@ -1,8 +1,6 @@
 //! `mycode login` and `mycode logout`: the saved API keys.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
-
-use rustix::termios::{self, LocalModes, OptionalActions};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 
 use crate::cli::commands::mcp::open::show_page;
 use crate::cli::report::{self, Failure};
@@ -13,6 +11,7 @@ use base::process::task;
 use base::protocol::exit_code::ExitCode;
 use base::protocol::notice;
 use base::secret::Secret;
+use base::system::os::WithoutEcho;
 use provider::login::{KeyRequest, change, vendor as find_vendor};
 use provider::wire::chatgpt::{self, AccountSignIn};
 use tokio::net::TcpListener;
@@ -96,11 +95,7 @@ fn list() -> Result<(), Failure> {
 
 /// One line of standard input, without an echo.
 async fn read_key() -> Result<Secret, Failure> {
-    let before = termios::tcgetattr(io::stdin()).ok();
-    if let Some(mut silent) = before.clone() {
-        silent.local_modes.remove(LocalModes::ECHO);
-        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Flush, &silent);
-    }
+    let silent = WithoutEcho::begin();
     let read = task::blocking(|| {
         let mut line = Vec::new();
         io::stdin().lock().take(MOST_BYTES).read_until(b'\n', &mut line).map(|_| line)
@@ -109,10 +104,7 @@ async fn read_key() -> Result<Secret, Failure> {
         line = read => line.map_err(io::Error::other).flatten(),
         _ = tokio::signal::ctrl_c() => Err(io::Error::from(io::ErrorKind::Interrupted)),
     };
-    if let Some(before) = before {
-        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &before);
-        let _ = writeln!(io::stdout());
-    }
+    drop(silent);
     match line {
         Ok(line) => Ok(Secret::new(&String::from_utf8_lossy(&line))),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(interrupted()),

@@ -2,7 +2,6 @@
 //! the exit code is the command's.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -16,15 +15,13 @@ use crate::cli::setup::open;
 use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use base::config::settings::Permission;
 use base::secret;
+use base::system::os;
 use guard::policy::rules::Rules;
 use guard::sandbox::probe;
 use guard::sandbox::session::Sandbox;
 use guard::sandbox::spec::{Confinement, SandboxLevel};
 #[cfg(target_os = "linux")]
-use {
-    base::process::descriptor, guard::sandbox::launch, guard::sandbox::private_folder,
-    guard::sandbox::spec::LaunchMode,
-};
+use {guard::sandbox::launch, guard::sandbox::private_folder, guard::sandbox::spec::LaunchMode};
 
 const HELP: &str = include_str!("../../help/sandbox.txt");
 
@@ -94,7 +91,7 @@ fn not_started(words: &[OsString], error: &std::io::Error) -> Failure {
 
 fn start(words: &[OsString], folder: &Path) -> std::io::Error {
     let Some((program, rest)) = words.split_first() else { return std::io::ErrorKind::InvalidInput.into() };
-    cleaned(Command::new(program).args(rest), folder).exec()
+    os::become_program(cleaned(Command::new(program).args(rest), folder))
 }
 
 fn cleaned<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
@@ -116,10 +113,11 @@ fn enter(
         let private = spec.private.0.clone();
         let file = launch::spec_file(&LaunchMode::Confined(Box::new(spec)))?;
         let mut helper = Command::new(launch::helper()?);
-        descriptor::place(&file, launch::SPEC_FD)?;
+        os::place(&file, launch::SPEC_FD)?;
         // The helper removes it.
         sandbox.keep_private_after_exec()?;
-        let error = cleaned(helper.args(launch::arguments(None)).args(words), folder).exec();
+        let helper = helper.args(launch::arguments(None)).args(words);
+        let error = os::become_program(cleaned(helper, folder));
         private_folder::remove(&private);
         Ok(error)
     }
@@ -135,6 +133,6 @@ fn enter(
                 None => command.env_remove(name),
             };
         }
-        Ok(command.exec())
+        Ok(os::become_program(&mut command))
     }
 }

@@ -5,7 +5,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::cli::report::{self, Failure};
@@ -13,6 +12,7 @@ use crate::cli::runs::log::RunLog;
 use crate::cli::runs::record;
 use crate::cli::runs::state;
 use base::clock;
+use base::system::os::{self, Signal};
 use base::text::{dollars, one_line};
 
 const LISTED: usize = 20;
@@ -107,14 +107,14 @@ pub fn stop(args: &RunArgs) -> Result<(), Failure> {
     };
     // The first signal ends the work as Ctrl-C does, the second one at once.
     if !ends(process, &run.path) && !ends(process, &run.path) {
-        let hint = format!("`kill -9 {}` ends it; its session stays", process.as_raw_nonzero());
+        let hint = format!("`kill -9 {}` ends it; its session stays", process);
         return Err(Failure::task(format!("run {id} didn't stop"), hint));
     }
     report::say(&format!("Stopped {id}. {}.\n", state::how_to_continue(&run)))
 }
 
-fn ends(process: Pid, path: &Path) -> bool {
-    let _ = kill_process(process, Signal::TERM);
+fn ends(process: i32, path: &Path) -> bool {
+    os::send(process, Signal::TERM);
     let deadline = Instant::now() + PATIENCE;
     while record::read(path.to_owned()).is_some_and(|run| run.running) {
         if Instant::now() > deadline {

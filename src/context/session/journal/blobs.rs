@@ -1,9 +1,8 @@
 //! The content store of the journal: private files named by their hash. A blob is verified when read, so a
 //! torn one counts as missing and is never restored.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -36,14 +35,10 @@ impl Blobs {
             return Ok(hash);
         }
         if let Some(folder) = path.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            file::create_private_folder(folder)?;
         }
         let temp = path.with_extension(format!("{:016x}.tmp", fastrand::u64(..)));
-        let written = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temp)
+        let written = file::create_private(&temp)
             .and_then(|mut out| out.write_all(bytes))
             .and_then(|()| fs::rename(&temp, &path));
         if written.is_err() {
@@ -72,6 +67,7 @@ fn clean_to(journal_folder: &Path, quota: Quota, now: SystemTime) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs::OpenOptions;
     use std::time::Duration;
 
     use super::*;

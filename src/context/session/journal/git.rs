@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use base::file::{self, FileError};
 use base::git_index::{self, Tracked};
 use base::process::timeout;
 use base::repository;
+use base::system::os;
 
 const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
 /// Limit for git's text files, which users write.
@@ -44,8 +44,10 @@ impl GitIndex {
         let folder = repository::git_folder(top)?;
         let path = folder.join("index");
         let meta = fs::metadata(&path).ok()?;
-        let written = times(meta.mtime(), meta.mtime_nsec());
-        if let Some(known) = known.filter(|known| (known.written, known.inode) == (written, meta.ino())) {
+        let written = times(os::facts(&meta).modified_ns);
+        if let Some(known) =
+            known.filter(|known| (known.written, known.inode) == (written, os::facts(&meta).id.1))
+        {
             return Some(known);
         }
         let (bytes, _) = file::read(&path, INDEX_LIMIT_BYTES).ok()?;
@@ -68,7 +70,7 @@ impl GitIndex {
             Err(error) => matches!(error, FileError::NotFound),
         });
         let silent = AtomicBool::new(false);
-        Some(Arc::new(Self { folder, written, inode: meta.ino(), files, plain, silent }))
+        Some(Arc::new(Self { folder, written, inode: os::facts(&meta).id.1, files, plain, silent }))
     }
 
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
@@ -79,9 +81,10 @@ impl GitIndex {
     pub fn object(&self, path: &Path, meta: &Metadata) -> Option<String> {
         let helps = self.plain && !self.silent.load(Ordering::Relaxed);
         let tracked = self.files.get(path).filter(|_| helps)?;
-        let same = tracked.mtime == times(meta.mtime(), meta.mtime_nsec())
-            && tracked.ctime == times(meta.ctime(), meta.ctime_nsec())
-            && tracked.inode == meta.ino() as u32
+        let facts = os::facts(meta);
+        let same = tracked.mtime == times(facts.modified_ns)
+            && tracked.ctime == times(facts.changed_ns)
+            && tracked.inode == facts.id.1 as u32
             && u64::from(tracked.size) == meta.len()
             && tracked.mtime < self.written;
         same.then(|| tracked.oid.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -137,8 +140,8 @@ impl GitIndex {
     }
 }
 
-fn times(seconds: i64, nanoseconds: i64) -> (u32, u32) {
-    (seconds as u32, nanoseconds as u32)
+fn times(ns: i64) -> (u32, u32) {
+    (ns.div_euclid(1_000_000_000) as u32, ns.rem_euclid(1_000_000_000) as u32)
 }
 
 fn common_folder(folder: &Path) -> PathBuf {

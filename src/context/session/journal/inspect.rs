@@ -3,11 +3,9 @@
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::io::Errno;
 use similar::{ChangeTag, TextDiff};
 
 use super::blobs::Blobs;
@@ -16,14 +14,11 @@ use base::file::{self, FileError};
 use base::folder::exact;
 use base::folder::handle::Folder;
 use base::format::encoding;
+use base::system::os;
 
 /// Larger files are known by size and time only.
 pub const FILE_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
 const DIFF_LIMIT_BYTES: usize = 1024 * 1024;
-
-pub fn mtime_ns(meta: &Metadata) -> i64 {
-    meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
-}
 
 /// What has this name in the folder, with a regular file's bytes if there are at most `limit`.
 pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
@@ -43,12 +38,11 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
         };
     }
     if kind.is_dir() {
-        return Ok((PathState::FolderWith { mode: meta.mode() & 0o7777 }, None));
+        return Ok((PathState::FolderWith { mode: os::facts(&meta).mode }, None));
     }
     if !kind.is_file() {
         return Ok((PathState::Special, None));
     }
-    let unkept = |meta: &Metadata| PathState::Unkept { size: meta.len(), mtime_ns: mtime_ns(meta) };
     let read =
         folder.open_file(name).and_then(|(file, meta)| Ok((file::read_all(file, &meta, limit)?, meta)));
     match read {
@@ -56,7 +50,7 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
             let state = PathState::File {
                 hash: file::hash(&bytes),
                 size: bytes.len() as u64,
-                mode: meta.mode() & 0o7777,
+                mode: os::facts(&meta).mode,
             };
             Ok((state, Some(bytes)))
         }
@@ -69,8 +63,7 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
 
 /// Whether there is nothing, or nothing reachable without following a link.
 fn is_nothing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-        || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || os::is_link_error(error)
 }
 
 /// The topmost folder between `root` and `relative` that is a symbolic link: what is seen there is elsewhere.
@@ -96,9 +89,13 @@ pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(PathStat
 /// A regular file without its contents; anything else counts as absent.
 pub fn stamp(root: &Path, relative: &Path) -> PathState {
     match exact::look(&root.join(relative)) {
-        Ok(meta) if meta.is_file() => PathState::Unkept { size: meta.len(), mtime_ns: mtime_ns(&meta) },
+        Ok(meta) if meta.is_file() => unkept(&meta),
         _ => PathState::Absent,
     }
+}
+
+fn unkept(meta: &Metadata) -> PathState {
+    PathState::Unkept { size: meta.len(), mtime_ns: os::facts(meta).modified_ns }
 }
 
 pub fn keep(

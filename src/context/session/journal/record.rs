@@ -1,9 +1,8 @@
 //! The lines of a session's journal, and the states of paths in them. A line is written before the action it describes, so
 //! after a kill the journal covers at least everything that was done.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -80,7 +79,7 @@ pub fn append(path: &Path, lines: &[JournalRecord]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         file::create_private_folder(folder)?;
     }
-    let mut file: File = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    let mut file = file::open_private(OpenOptions::new().read(true).append(true).create(true), path)?;
     let mut bytes = Vec::with_capacity(256 * lines.len());
     if !log::ends_with_line_end(&mut file)? {
         bytes.push(b'\n');

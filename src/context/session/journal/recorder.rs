@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -211,7 +210,7 @@ impl Journal {
         }
         let temp = path.with_extension("tree.tmp");
         let _ = fs::remove_file(&temp);
-        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?.write_all(&bytes)?;
+        file::create_private(&temp)?.write_all(&bytes)?;
         fs::rename(&temp, &path)
     }
 

@@ -2,12 +2,8 @@
 //! All is recorded before the first byte changes, each path is checked right before it is touched; running it twice is harmless.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::OFlags;
 
 use super::blobs::Blobs;
 use super::inspect;
@@ -17,6 +13,7 @@ use base::folder::atomic_write::{self, Expect};
 use base::folder::exact;
 use base::folder::handle::Folder;
 use base::protocol::rewind::{FileAction, PointId};
+use base::system::os;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreStep {
@@ -279,7 +276,8 @@ pub fn carry_out(
             report(step, set_folder_mode(journal.root(), &step.path, mode));
         }
     }
-    sync(journal.root());
+    // Once for all files: the journal has the states before, so going back again is harmless.
+    os::sync(journal.root());
     outcome.done.sort();
     outcome.left.sort();
     Ok(outcome)
@@ -299,33 +297,21 @@ fn shared_files(root: &Path, steps: &[&RestoreStep]) -> SharedFiles {
     for step in steps {
         let Some(hash) = step.target.hash() else { continue };
         let Ok(meta) = exact::look(&root.join(&step.path)) else { continue };
-        let file = (meta.dev(), meta.ino());
-        let count = names.entry((file, hash)).or_default();
+        let file = os::facts(&meta);
+        let count = names.entry((file.id, hash)).or_default();
         *count += 1;
-        if *count == meta.nlink() && *count > 1 {
-            shared.insert(file);
+        if *count == file.names && *count > 1 {
+            shared.insert(file.id);
         }
     }
     shared
-}
-
-/// Once for all files: the journal has the states before, so going back again is harmless.
-fn sync(root: &Path) {
-    #[cfg(target_os = "linux")]
-    if let Ok(folder) = std::fs::File::open(root) {
-        let _ = rustix::fs::syncfs(folder);
-    }
-    #[cfg(not(target_os = "linux"))]
-    if let Ok(folder) = Folder::open(root) {
-        folder.sync();
-    }
 }
 
 fn set_folder_mode(root: &Path, relative: &Path, mode: u32) -> Result<(), String> {
     let full = root.join(relative);
     let (Some(above), Some(name)) = (full.parent(), full.file_name()) else { return Ok(()) };
     let folder = Folder::open(above).map_err(|error| not_entered(root, relative, &error))?;
-    folder.set_folder_mode(name, mode).map_err(|error| format!("its permissions can't be set: {error}"))
+    folder.set_mode(name, mode).map_err(|error| format!("its permissions can't be set: {error}"))
 }
 
 /// Why a folder can't be entered: it may have become a link.
@@ -368,7 +354,7 @@ fn put(journal: &Journal, step: &RestoreStep, shared: &SharedFiles) -> Result<()
     let (folder, _) = Folder::make(above).map_err(|error| not_entered(journal.root(), &step.path, &error))?;
     match &step.target {
         PathState::FolderWith { mode } if step.now.is_folder() => {
-            folder.set_folder_mode(name, mode | 0o700).map_err(told)
+            folder.set_mode(name, mode | 0o700).map_err(told)
         }
         PathState::Folder | PathState::FolderWith { .. } => folder.make_folder(name).map(drop).map_err(told),
         PathState::Link { to } => folder.make_link(name, to).map_err(told),
@@ -381,24 +367,19 @@ fn put(journal: &Journal, step: &RestoreStep, shared: &SharedFiles) -> Result<()
             if !is_done && now != *expected {
                 return Err("it was just changed by another program".to_owned());
             }
-            let set_mode = |mode: u32| {
-                let file = folder.open_with(name, OFlags::RDONLY | OFlags::NONBLOCK, 0)?;
-                file.set_permissions(Permissions::from_mode(mode))
-            };
             if !step.target.same_content(&now) {
                 if let PathState::File { mode, .. } = now
                     && mode & 0o200 == 0
                 {
-                    set_mode(mode | 0o200).map_err(told)?;
+                    folder.set_mode(name, mode | 0o200).map_err(told)?;
                 }
                 let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
-                let is_shared =
-                    folder.look(name).is_ok_and(|meta| shared.contains(&(meta.dev(), meta.ino())));
+                let is_shared = folder.look(name).is_ok_and(|meta| shared.contains(&os::facts(&meta).id));
                 // Else the other names would get this one's content.
                 let write = if is_shared { atomic_write::write_in } else { atomic_write::write_apart };
                 write(&folder, name, &bytes, expect).map_err(|error| format!("it {error}"))?;
             }
-            set_mode(*mode).map_err(told)
+            folder.set_mode(name, *mode).map_err(told)
         }
         PathState::Absent | PathState::Unkept { .. } | PathState::Special => Ok(()),
     }

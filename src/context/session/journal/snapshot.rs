@@ -4,7 +4,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +19,8 @@ use super::record::{JournalChange, PathState};
 use base::folder::exact;
 use base::format::path_text;
 use base::search::walk::Walk;
+use base::system::facts::FileFacts;
+use base::system::os;
 
 /// Any file may be changed by a command; copying larger ones in advance costs too much.
 const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
@@ -102,19 +103,12 @@ impl SnapshotStamp {
             kind if kind.is_symlink() => TreeEntryKind::Link,
             _ => TreeEntryKind::Special,
         };
+        let FileFacts { mode, id, modified_ns: mtime_ns, changed_ns: ctime_ns, .. } = os::facts(meta);
         if kind == TreeEntryKind::Folder {
             // A folder's times change with its entries.
-            return Self { kind, size: 0, mtime_ns: 0, ctime_ns: 0, inode: 0, mode: meta.mode() & 0o7777 };
+            return Self { kind, size: 0, mtime_ns: 0, ctime_ns: 0, inode: 0, mode };
         }
-        let ctime_ns = meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec());
-        Self {
-            kind,
-            size: meta.len(),
-            mtime_ns: inspect::mtime_ns(meta),
-            ctime_ns,
-            inode: meta.ino(),
-            mode: meta.mode() & 0o7777,
-        }
+        Self { kind, size: meta.len(), mtime_ns, ctime_ns, inode: id.1, mode }
     }
 }
 
@@ -197,12 +191,12 @@ impl Snapshot {
     }
 
     pub fn other_names(root: &Path, file: &Path) -> Vec<PathBuf> {
-        let Some(own) = exact::look(&root.join(file)).ok().filter(|meta| meta.is_file() && meta.nlink() > 1)
-        else {
+        let own = exact::look(&root.join(file)).ok().filter(Metadata::is_file);
+        let Some(own) = own.map(|meta| os::facts(&meta)).filter(|own| own.names > 1) else {
             return Vec::new();
         };
         let found = look_around(root, std::iter::empty(), &AtomicBool::new(false));
-        let same = |meta: &Metadata| (meta.dev(), meta.ino()) == (own.dev(), own.ino());
+        let same = |meta: &Metadata| os::facts(meta).id == own.id;
         found
             .into_iter()
             .filter(|(path, (_, meta))| path != file && same(meta))

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::{attention, background};
 use crate::tui::render::theme::Background;
-use base::process::{descriptor, signals};
+use base::process::signals;
+use base::system::os::{self, Signal};
 use crossterm::terminal;
 use futures_util::Stream;
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
 
 /// How long to wait for the terminal's answers, which end with the cursor report that all terminals send.
@@ -49,8 +49,7 @@ pub fn usable() -> Result<(), &'static str> {
 }
 
 pub fn killed() -> impl Stream<Item = ()> + Unpin {
-    use tokio::signal::unix::SignalKind as Kind;
-    signals::any([Kind::terminate(), Kind::hangup(), Kind::quit(), Kind::interrupt()])
+    signals::any([Signal::TERM, Signal::HUP, Signal::QUIT, Signal::INT])
 }
 
 /// Whether the terminal rewraps long lines when it becomes narrower, as most do.
@@ -102,24 +101,11 @@ pub fn enter_again() -> io::Result<()> {
     write_now(&format!("{ENTER}{}{}{keys}", mouse_on(), title(attention::KEEP_TITLE)))
 }
 
-/// Makes the system report pending input again. crossterm waits for input and resizes together and loses the
-/// input if both arrive at once, until the next key. Setting unchanged terminal attributes wakes every
-/// reader.
-pub fn rearm_input() {
-    let stdin = io::stdin();
-    if let Ok(attributes) = rustix::termios::tcgetattr(&stdin) {
-        let _ = rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Now, &attributes);
-    }
-}
-
-/// [`rearm_input`] if input is waiting. crossterm reads a part and waits for more; when the terminal's queue
-/// is full nothing more can arrive, and a large paste would hang.
+/// crossterm reads a part and waits for more; when the terminal's queue is full nothing more can arrive, and a large paste
+/// would hang.
 pub fn rearm_waiting_input() {
-    let stdin = io::stdin();
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let mut descriptors = [PollFd::new(&stdin, PollFlags::IN)];
-    if matches!(poll(&mut descriptors, Some(&at_once)), Ok(ready) if ready > 0) {
-        rearm_input();
+    if os::input_comes(Duration::ZERO) {
+        os::report_input_again();
     }
 }
 
@@ -172,21 +158,16 @@ fn write_now(text: &str) -> io::Result<()> {
 /// Reads until the cursor report or the timeout. Unbuffered, since a buffered reader could keep typed keys
 /// from the event stream.
 fn read_answer() -> Vec<u8> {
-    let stdin = io::stdin();
     let deadline = Instant::now() + ANSWER_TIME;
     let mut answer = Vec::new();
     while find_report(&answer).is_none() {
         let left = deadline.saturating_duration_since(Instant::now());
-        let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
-        let mut descriptors = [PollFd::new(&stdin, PollFlags::IN)];
-        if left.is_zero() || !matches!(poll(&mut descriptors, Some(&wait)), Ok(ready) if ready > 0) {
+        let mut chunk = [0; 1024];
+        let count = if os::input_comes(left) { os::read_input(&mut chunk) } else { 0 };
+        if left.is_zero() || count == 0 {
             break;
         }
-        let mut chunk = [0; 1024];
-        match rustix::io::read(&stdin, &mut chunk) {
-            Ok(0) | Err(_) => break,
-            Ok(count) => answer.extend_from_slice(&chunk[..count]),
-        }
+        answer.extend_from_slice(&chunk[..count]);
     }
     answer
 }
@@ -252,14 +233,6 @@ impl Write for Output {
     /// Nothing: the frame is sent in one piece.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Resolves when the terminal is closed; without a SIGHUP the key reader alone would spin.
-pub async fn hung_up() {
-    match rustix::io::dup(io::stdin()) {
-        Ok(terminal) => descriptor::hung_up(terminal).await,
-        Err(_) => std::future::pending().await,
     }
 }
 

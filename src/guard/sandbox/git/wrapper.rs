@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,6 +18,7 @@ use crate::sandbox::protected_paths::IN_GIT;
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 use base::file;
 use base::process::programs::is_executable;
+use base::system::os;
 
 pub const NAME: &str = "__git";
 /// In the session's private folder.
@@ -90,7 +89,7 @@ fn make(folder: &Path, list: &str, real: &Path, helper: &Path) -> io::Result<()>
     );
     let unready = folder.join(format!("git-{:08x}", fastrand::u32(..)));
     fs::write(&unready, script)?;
-    fs::set_permissions(&unready, fs::Permissions::from_mode(0o755))?;
+    os::set_mode(&unready, 0o755)?;
     fs::rename(unready, program)
 }
 
@@ -105,7 +104,7 @@ pub fn run(args: Vec<OsString>) -> ! {
         let _ = writeln!(io::stderr(), "mycode: {why}");
         std::process::exit(REFUSED);
     }
-    let error = Command::new(real).args(rest).exec();
+    let error = os::become_program(Command::new(real).args(rest));
     let _ = writeln!(io::stderr(), "mycode: git could not be started: {error}");
     std::process::exit(REFUSED)
 }
@@ -191,5 +190,5 @@ fn again(bytes: &[u8]) -> io::Result<()> {
     let mut file = launch::unnamed_file()?;
     file.write_all(bytes)?;
     io::Seek::rewind(&mut file)?;
-    Ok(rustix::stdio::dup2_stdin(&file)?)
+    os::read_from(&file)
 }

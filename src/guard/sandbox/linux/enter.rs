@@ -26,7 +26,7 @@ use super::trial;
 use crate::sandbox::launch::{KEEP_NETWORK, LIFELINE_FD, PROBE, READY_FD, SPEC_FD};
 use crate::sandbox::private_folder;
 use crate::sandbox::spec::{LaunchMode, SandboxSpec};
-use base::process::descriptor;
+use base::system::os::inherited;
 
 /// The helper's own failures: in a user's own call (a configuration error), and for the agent.
 const FAILED_FOREGROUND: i32 = 3;
@@ -66,7 +66,7 @@ pub fn run(mut args: Vec<OsString>) -> ! {
 const LEFT_RUNNING: &str = "background processes were killed when the command exited; use `background: true` for what must keep running";
 
 fn read_spec() -> io::Result<LaunchMode> {
-    let mut file = File::from(descriptor::inherited(SPEC_FD));
+    let mut file = File::from(inherited(SPEC_FD));
     let mut text = Vec::new();
     io::Seek::rewind(&mut file)?;
     file.read_to_end(&mut text)?;
@@ -83,7 +83,7 @@ fn fail(foreground: bool, why: &str) -> ! {
 }
 
 fn lifeline(foreground: bool) -> Option<OwnedFd> {
-    (!foreground).then(|| descriptor::inherited(LIFELINE_FD))
+    (!foreground).then(|| inherited(LIFELINE_FD))
 }
 
 fn confined(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! {
@@ -325,7 +325,7 @@ fn keep_network(user_namespace: bool) -> ! {
 /// Moves this process into the session's namespace; false if there is none.
 fn join_network(spec: &SandboxSpec) -> io::Result<bool> {
     let Some(keeper) = spec.shared_network.filter(|_| !spec.network) else { return Ok(false) };
-    let _ = File::from(descriptor::inherited(READY_FD)).read(&mut [0]);
+    let _ = File::from(inherited(READY_FD)).read(&mut [0]);
     let open = |kind: &str| File::open(format!("/proc/{keeper}/ns/{kind}"));
     let (Ok(user), Ok(network)) = (open("user"), open("net")) else { return Ok(false) };
     // A keeper that failed is still in the machine's network.

@@ -16,7 +16,7 @@ use rustix::process::{Resource, Rlimit, WaitOptions, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use seccompiler::sock_filter;
 
-use base::process::descriptor;
+use base::system::os::place;
 
 pub const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 pub const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
@@ -255,7 +255,7 @@ pub fn release_files(side: Option<RawFd>) {
     let null = OwnedFd::from(null);
     let _ = rustix::stdio::dup2_stdin(&null);
     let _ = rustix::stdio::dup2_stdout(&null);
-    let _ = side.map(|side| descriptor::place(&null, side));
+    let _ = side.map(|side| place(&null, side));
 }
 
 /// Not inherited by other programs; the reading end comes first.

@@ -1,7 +1,6 @@
 //! Carries out a patch: all its files are planned before the first is written, and put back if one of them fails.
 
 use std::collections::HashSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::parse::{self, Chunk, FilePatch};
@@ -18,6 +17,7 @@ use base::folder::exact;
 use base::format::encoding::Encoding;
 use base::model::envelope::Envelope;
 use base::model::observation::{Change, Observation};
+use base::system::os;
 use guard::policy::access::Access;
 
 /// What the patch writes and removes. `folder` is where its paths begin, if not in the workspace.
@@ -175,7 +175,7 @@ fn moved(path: &str, chunks: &[Chunk], cx: &ToolCx) -> Result<(String, u32), Too
             format!("{} is not plain UTF-8; move it with Bash (mv). Nothing was changed", target.shown);
         return Err(ToolError::invalid(message));
     }
-    let mode = exact::look(&target.resolved.canonical).map_or(0o644, |meta| meta.mode() & 0o777);
+    let mode = exact::look(&target.resolved.canonical).map_or(0o644, |meta| os::facts(&meta).mode & 0o777);
     Ok((place::spliced(&loaded.text, &placed), mode))
 }
 

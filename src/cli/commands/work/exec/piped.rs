@@ -4,26 +4,19 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::FileType;
-
 use crate::cli::report::{self, Failure};
 use base::sanitize;
+use base::system::os;
 use tools::output::{Keep, Limits, Spill};
 
 /// Wait for a pipe's first byte: we may be started with a pipe that is never written to. As in Claude Code.
 const FIRST_BYTE: Duration = Duration::from_secs(3);
 
 pub fn beside_prompt() -> Result<Option<String>, Failure> {
-    let stdin = std::io::stdin();
-    let kind = rustix::fs::fstat(&stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    let carries = matches!(kind, Ok(FileType::Fifo | FileType::Socket | FileType::RegularFile));
-    if stdin.is_terminal() || !carries {
+    if std::io::stdin().is_terminal() || !os::carries_input() {
         return Ok(None);
     }
-    let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
-    let limit = Timespec::try_from(FIRST_BYTE).ok();
-    if poll(&mut waited, limit.as_ref()).unwrap_or(0) == 0 {
+    if !os::input_comes(FIRST_BYTE) {
         report::note("no input on stdin after 3 s; continuing without it (add < /dev/null to skip the wait)");
         return Ok(None);
     }

@@ -1,0 +1,59 @@
+//! What an option's value becomes where that takes more than the table can say.
+
+use std::path::Path;
+
+use base::config::mode::Mode;
+use base::file;
+use base::protocol::claude_tools;
+use tools::registry;
+
+const MOST: u64 = 1024 * 1024;
+
+/// `work` is the table's name for it. The error is a reason.
+pub fn translated(work: &str, value: &str) -> Result<Vec<String>, String> {
+    let one = |ours: &str, value: &str| Ok(vec![format!("{ours}={value}")]);
+    match work {
+        "prompt" if value.trim().is_empty() => Ok(Vec::new()),
+        "prompt" => one("--append-system-prompt", value),
+        "prompt_file" => {
+            let text = file::small_text(Path::new(value), MOST);
+            translated("prompt", &text.ok_or("it must be text of at most 1 MiB")?)
+        }
+        "mode" => match claude_tools::of_permission_mode(value) {
+            Some((Mode::Plan, _)) => one("--mode", "plan"),
+            Some((_, level)) => one("--permission", level.into_str()),
+            None => Err("use default, acceptEdits, plan, auto, dontAsk or bypassPermissions".to_owned()),
+        },
+        "allow" => one("--allow", &with_commas(value)),
+        "deny" => one("--deny", &with_commas(value)),
+        "tools" if value == "default" => Ok(Vec::new()),
+        "tools" => Ok(all_but(value)),
+        "images" => Ok(value.split(',').map(|file| format!("--image={file}")).collect()),
+        "client" => one("--oauth", &serde_json::json!({"clientId": value}).to_string()),
+        "resume" if value.is_empty() => Err("name the session; `mycode sessions` lists them".to_owned()),
+        "resume" => one("--resume", value),
+        "chat" => Ok(vec!["resume".to_owned(), value.to_owned()]),
+        _ => Err("not known here".to_owned()),
+    }
+}
+
+/// Rules stand apart by commas or spaces, outside of brackets.
+fn with_commas(rules: &str) -> String {
+    let mut depth = 0;
+    let apart = rules.chars().map(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        if c.is_whitespace() && depth == 0 { ',' } else { c }
+    });
+    apart.collect()
+}
+
+fn all_but(names: &str) -> Vec<String> {
+    let wanted: Vec<&str> = names.split(',').map(str::trim).collect();
+    let mut all = registry::builtin();
+    all.extend(registry::on_demand(true));
+    let others = all
+        .iter()
+        .map(|tool| tool.name())
+        .filter(|ours| !claude_tools::names(ours).iter().any(|name| wanted.contains(&name.as_str())));
+    others.map(|ours| format!("--deny={ours}")).collect()
+}
