@@ -255,8 +255,7 @@ fn told_folders(folders: &[PathBuf], instructions: String) -> String {
     }
     let list: Vec<String> = folders.iter().map(|folder| format!("- {}", folder.display())).collect();
     format!(
-        "The user also wants you to work in these folders; name their files by absolute paths. Your file tools may \
-         change files there, commands only read them:\n{}\n\n{instructions}",
+        "The user also wants you to work in these folders; name their files by absolute paths:\n{}\n\n{instructions}",
         list.join("\n")
     )
 }

@@ -114,7 +114,7 @@ pub struct ModelArgs {
     #[arg(long, help_heading = "Session")]
     pub trust: bool,
 
-    /// Also allow reading and editing files in this folder (commands only read them); can be repeated
+    /// Also allow reading and changing files in this folder, which /rewind doesn't restore; can be repeated
     #[arg(long, help_heading = "Session", value_name = "DIR")]
     pub add_dir: Vec<PathBuf>,
 

@@ -306,7 +306,7 @@ fn added_folders_are_searched_and_mentioned() {
 }
 
 #[test]
-fn added_folders_are_read_and_changed_by_file_tools() {
+fn added_folders_are_read_and_changed_by_tools_and_commands() {
     let place = place();
     let other = place.user_home().join("other");
     for (name, text) in [("lib.txt", "shared\n"), (".env", "KEY=1\n")] {
@@ -320,6 +320,14 @@ fn added_folders_are_read_and_changed_by_file_tools() {
         call("Read", json!({"path": at(".env")})),
         call("Write", json!({"path": at(".git/hooks/x"), "content": "x\n"})),
         call("Bash", json!({"command": format!("echo x > {}", at("made"))})),
+        call(
+            "Bash",
+            json!({"command": format!("cd {} && sed -i s/x/y/ made && python3 -c \"open('AGENTS.md', 'w')\"", other.display())}),
+        ),
+        call(
+            "Bash",
+            json!({"command": format!("git init -q {} && echo x > {}", at("sub"), at(".git/hooks/x"))}),
+        ),
         text("Done."),
     ]);
     let out = place.exec(&server.base_url(), &["--add-dir", &other.display().to_string(), "look"]);
@@ -327,12 +335,16 @@ fn added_folders_are_read_and_changed_by_file_tools() {
     let requests = server.requests();
     assert!(requests[0].raw.contains("also wants you to work in these folders"));
     assert!(requests[1].raw.contains("shared") && requests[2].raw.contains("Created"), "{}", requests[2].raw);
-    for (at, why) in
-        [(3, "outside the workspace"), (4, "which other programs run or load"), (5, "outside the workspace")]
-    {
+    for (at, why) in [
+        (3, "outside the workspace"),
+        (4, "which other programs run or load"),
+        (7, "which other programs run or load"),
+    ] {
         assert!(requests[at].raw.contains(why), "{}", requests[at].raw);
     }
-    assert!(other.join("new.txt").exists() && !other.join("made").exists() && !other.join(".git").exists());
+    assert!(other.join("new.txt").exists() && !other.join(".git").exists());
+    assert_eq!(std::fs::read_to_string(other.join("made")).unwrap(), "y\n");
+    assert!(!other.join("AGENTS.md").exists(), "protected there as in the workspace");
     // As Claude Code's settings name them, once they are trusted.
     let settings = json!({"permissions": {"additionalDirectories": [other]}});
     place.file(".claude/settings.json", settings.to_string());

@@ -46,7 +46,8 @@ pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
     readable.extend(loaded.work.folders.iter().chain(&loaded.own.plugins).cloned());
     let originals = Arc::new(LogOriginals::default());
     let mut cx = ToolCx::new(workspace.to_owned(), spill);
-    cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders.to_vec(), readable));
+    let sandbox = Sandbox::new(workspace.to_owned(), own_folders.to_vec(), readable);
+    cx.sandbox = Arc::new(sandbox.with(&loaded.work.folders));
     cx.originals = Some(Arc::clone(&originals) as _);
     cx.folders = loaded.work.folders.clone().into();
     let retriever = ContextRetriever::new(workspace, project_state).with_folders(&cx.folders);

@@ -216,7 +216,6 @@ pub fn look(path: &Path) -> io::Result<Metadata> {
     File::from(open_path(path, LOOK)?).metadata()
 }
 
-/// Opens to read, without checking what kind of file it is; opening never blocks.
 pub fn open(path: &Path) -> io::Result<File> {
     open_path(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map(File::from)
 }

@@ -124,7 +124,6 @@ pub fn path_of(bytes: Vec<u8>) -> PathBuf {
     OsString::from_vec(bytes).into()
 }
 
-/// Bytes that this user may still write.
 pub fn free_disk(folder: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     Some(disk.f_bavail * disk.f_frsize)
@@ -311,7 +310,6 @@ impl Drop for WithoutEcho {
     }
 }
 
-/// Completes when the other end of standard input, a terminal or a pipe, is closed.
 pub async fn input_hung_up() {
     let watched = rustix::io::dup(io::stdin()).ok().and_then(|file| {
         // SAFETY: the descriptor is owned, so it stays open and the same for as long as the registration lives.

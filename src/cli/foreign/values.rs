@@ -9,7 +9,7 @@ use tools::registry;
 
 const MOST: u64 = 1024 * 1024;
 
-/// `work` is the table's name for it. The error is a reason.
+/// The error is a reason.
 pub fn translated(work: &str, value: &str) -> Result<Vec<String>, String> {
     let one = |ours: &str, value: &str| Ok(vec![format!("{ours}={value}")]);
     match work {

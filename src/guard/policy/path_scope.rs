@@ -252,7 +252,7 @@ impl PathScope {
             return match known.rfind('/') {
                 Some(slash) if known.starts_with('/') => {
                     let front = path::follow(Path::new(&known[..=slash]));
-                    if slash == 0 || !(front.starts_with(&self.workspace) || self.is_scratch(&front)) {
+                    if slash == 0 || !(self.inside(&front).is_some() || self.is_scratch(&front)) {
                         WriteRisk::Outside(text.to_owned())
                     } else {
                         WriteRisk::Unknown
@@ -269,16 +269,16 @@ impl PathScope {
             if self.is_scratch(&path) {
                 continue;
             }
-            match path.strip_prefix(&self.workspace) {
-                Err(_) => return WriteRisk::Outside(text.to_owned()),
-                Ok(rest)
+            match self.inside(&path) {
+                None => return WriteRisk::Outside(text.to_owned()),
+                Some(rest)
                     if rest.as_os_str().is_empty()
                         || protected_paths::steers(rest)
                         || self.steers_logins(&path) =>
                 {
                     return WriteRisk::Guarded(text.to_owned());
                 }
-                Ok(_) => {}
+                Some(_) => {}
             }
         }
         WriteRisk::Inside

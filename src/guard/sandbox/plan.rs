@@ -29,6 +29,8 @@ const SET_OFFLINE: &[(&str, &str)] = &[
 pub struct SandboxPaths {
     /// Canonical.
     pub workspace: PathBuf,
+    /// Canonical, too.
+    pub added: Vec<PathBuf>,
     /// The state folder last.
     pub own_folders: Vec<PathBuf>,
     /// In those: what commands may read (spilled outputs).
@@ -36,6 +38,13 @@ pub struct SandboxPaths {
 }
 
 impl SandboxPaths {
+    /// What commands may change; the workspace first. No folder above a home: its programs could be replaced.
+    pub fn trees(&self) -> Vec<PathBuf> {
+        let homes = secret_paths::homes(std::env::home_dir().as_deref());
+        let narrow = |folder: &&PathBuf| !homes.iter().any(|home| home.starts_with(folder));
+        std::iter::once(&self.workspace).chain(self.added.iter().filter(narrow)).cloned().collect()
+    }
+
     /// For what is moved away from protected paths.
     pub fn kept(&self) -> Option<PathBuf> {
         self.own_folders.last().map(|state| state.join("set-aside"))
@@ -97,9 +106,10 @@ pub fn make(
     };
     let mut visible: BTreeSet<PathBuf> = needed(&homes).into_iter().chain([workspace.clone()]).collect();
     visible.extend(repository::root(workspace).map(Path::to_owned));
+    visible.extend(paths.added.iter().cloned());
     visible.extend(paths.readable.iter().filter_map(|path| path.canonicalize().ok()));
     if level == SandboxLevel::Workspace {
-        let git = git_folders::find(workspace);
+        let (git, trees) = (git_folders::find(workspace), paths.trees());
         let (caches, moved) = shared_caches(home.as_deref(), variable, &tmp);
         spec.environment.extend(moved);
         let (own_caches, moved) =
@@ -112,12 +122,14 @@ pub fn make(
         let apart = |folder: &PathBuf| !folder.starts_with(workspace) && !workspace.starts_with(folder);
         spec.caches = raw(caches.into_iter().filter(apart));
         let own = own_folders.into_iter().filter(|folder| folder.starts_with(workspace));
-        spec.protected =
-            raw(protected_paths::paths(workspace, &homes).into_iter().chain(git.protected).chain(own));
+        let in_trees = trees.iter().flat_map(|tree| {
+            protected_paths::paths(tree, &homes).into_iter().chain(git_folders::find(tree).protected)
+        });
+        spec.protected = raw(in_trees.chain(own));
         // The repository around a workspace stays readable.
         visible.extend(git.outside.iter().filter_map(|folder| Some(folder.parent()?.to_owned())));
-        spec.writable = raw([workspace.clone()].into_iter().chain(git.outside).chain(own_caches));
-        spec.rules_folders = vec![workspace.into()];
+        spec.writable = raw(trees.iter().cloned().chain(git.outside).chain(own_caches));
+        spec.rules_folders = raw(trees);
     }
     visible.retain(|path| {
         hidden_folders.iter().chain(&temporary).any(|folder| path.starts_with(folder) && path != folder)

@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 #[derive(Debug)]
 pub struct Sandbox {
     paths: SandboxPaths,
-    nested: Mutex<Option<NestedRepositories>>,
+    nested: Mutex<Option<Vec<NestedRepositories>>>,
     private: Mutex<Option<PrivateFolder>>,
     masks: Mutex<Masks>,
     network: Mutex<Option<SharedNetwork>>,
@@ -30,12 +30,18 @@ impl Sandbox {
     /// `workspace` is canonical. Our own folders (the state folder last) are hidden except for `readable`.
     pub fn new(workspace: PathBuf, own_folders: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
         Self {
-            paths: SandboxPaths { workspace, own_folders, readable },
+            paths: SandboxPaths { workspace, added: Vec::new(), own_folders, readable },
             nested: Mutex::new(None),
             private: Mutex::new(None),
             masks: Mutex::default(),
             network: Mutex::new(None),
         }
+    }
+
+    #[must_use]
+    pub fn with(mut self, added: &[PathBuf]) -> Self {
+        self.paths.added = added.to_vec();
+        self
     }
 
     /// From now on commands see and change nothing of these.
@@ -90,9 +96,11 @@ impl Sandbox {
         }
         let mut spec = plan::make(&self.paths, &self.private()?, status.layers, level, network, cwd);
         if level == SandboxLevel::Workspace {
-            let (mut nested, workspace) = (self.nested.lock(), &self.paths.workspace);
-            let nested = nested.get_or_insert_with(|| NestedRepositories::find(workspace)).locate(workspace);
-            spec.nested = nested.into_iter().map(RawPath).collect();
+            let (mut nested, trees) = (self.nested.lock(), self.paths.trees());
+            let nested = nested
+                .get_or_insert_with(|| trees.iter().map(|tree| NestedRepositories::find(tree)).collect());
+            let located = nested.iter_mut().zip(&trees).flat_map(|(nested, tree)| nested.locate(tree));
+            spec.nested = located.map(RawPath).collect();
             spec.opened = opened.into_iter().map(RawPath).collect();
             wrapper::install(&mut spec);
         }

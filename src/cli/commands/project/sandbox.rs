@@ -70,7 +70,8 @@ pub fn run(cli: &SharedArgs, args: &SandboxArgs) -> Result<u8, Failure> {
         opened.workspace.clone(),
         opened.own_folders(),
         vec![opened.project_state.join("tool-output")],
-    );
+    )
+    .with(&opened.loaded.work.folders);
     let line = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let (own, rules) = (opened.own_folders(), Rules::default());
     let engine = PolicyEngine::new(&opened.loaded.work, rules, &opened.workspace, Vec::new(), &own);

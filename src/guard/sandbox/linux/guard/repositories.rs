@@ -34,7 +34,7 @@ struct Steering {
 
 #[derive(Debug, Default)]
 pub struct RepositoryWatch {
-    workspace: PathBuf,
+    trees: Vec<PathBuf>,
     roots: Vec<PathBuf>,
     kept: Option<PathBuf>,
     /// Their hooks and configuration are already protected.
@@ -60,7 +60,7 @@ impl RepositoryWatch {
         let nested = spec.nested.iter().map(|git| git.0.clone());
         let hooks = spec.protected.iter().filter(|path| path.ends_with("hooks"));
         let mut watch = Self {
-            workspace: spec.workspace.0.clone(),
+            trees: spec.rules_folders.iter().map(|path| path.0.clone()).collect(),
             roots: spec.writable.iter().map(|path| path.0.clone()).collect(),
             kept: spec.kept.as_ref().map(|kept| kept.0.clone()),
             guarded: hooks.filter_map(|path| path.parent().map(Path::to_owned)).chain(nested).collect(),
@@ -71,7 +71,7 @@ impl RepositoryWatch {
             return watch;
         }
         let mut found = BTreeSet::new();
-        let mut waiting = VecDeque::from([watch.workspace.clone()]);
+        let mut waiting = VecDeque::from(watch.trees.clone());
         while let Some(folder) = waiting.pop_front().filter(|_| watch.folders.len() < MAX_FOLDERS) {
             let Ok(stat) = lstat(&folder) else { continue };
             // Before reading it: anything that appears meanwhile is new.
@@ -128,12 +128,10 @@ impl RepositoryWatch {
         target.canonicalize().ok().filter(|real| real.is_dir() && self.root_of(real).is_some())
     }
 
-    /// The submodules and worktrees of the workspace's own repository.
+    /// The submodules and worktrees of the folders' own repositories.
     fn of_roots(&self) -> Vec<PathBuf> {
-        let own = self
-            .roots
-            .iter()
-            .map(|root| if *root == self.workspace { root.join(".git") } else { root.clone() });
+        let is_tree = |root: &PathBuf| self.trees.contains(root);
+        let own = self.roots.iter().map(|root| if is_tree(root) { root.join(".git") } else { root.clone() });
         own.flat_map(|git| with_modules(&git).into_iter().chain(git_folders::worktrees(&git))).collect()
     }
 

@@ -214,7 +214,6 @@ impl Witness {
             path.strip_prefix(root).ok().map(Path::to_owned)
         };
         let inside: Vec<PathBuf> = protected.iter().filter_map(inside).collect();
-        let git = spec.workspace.join(".git");
         let alone = !spec.layers.namespaces;
         let tmp = spec.private.join("tmp");
         let alterable = spec.writable.iter().map(|path| path.0.clone()).chain([tmp]);
@@ -230,7 +229,8 @@ impl Witness {
             .collect();
         let of_masks = pinned.iter().filter_map(|path| path.file_name()).map(lower);
         let names = inside.iter().flat_map(|path| path.iter().map(lower)).chain(of_masks).collect();
-        pinned.extend([git.join("hooks"), git.join("config"), git].into_iter().filter(|_| alone));
+        let gits = spec.rules_folders.iter().filter(|_| alone).map(|folder| folder.join(".git"));
+        pinned.extend(gits.flat_map(|git| [git.join("hooks"), git.join("config"), git]));
         let opens = !hidden.is_empty();
         let witness = Self {
             socket: Some(socket),
