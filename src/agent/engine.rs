@@ -366,6 +366,10 @@ impl Engine {
 
     /// Continues a copy of a session, which may be open elsewhere.
     async fn fork(&mut self, session: &str) {
+        let (own, log) = (&self.agent.conversation.id, self.agent.conversation.log_path());
+        if own == session && !log.exists() {
+            return self.notice(Level::Warning, texts::session_empty());
+        }
         match sessions::fork(&self.deps.project_state, &self.deps.cx.root, session).await {
             Ok(path) => self.resume(&path).await,
             Err(why) => self.notice(Level::Error, texts::session_not_opened(why)),

@@ -73,6 +73,9 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             let title = deps.prompts.redacted(&title);
             answer(events, move || match stored::rename(&state, &session, &title) {
                 Ok(()) => Event::Notice { level: Level::Info, text: texts::session_renamed(&title) },
+                Err(_) if !log.exists() => {
+                    Event::Notice { level: Level::Warning, text: texts::session_empty() }
+                }
                 Err(why) => Event::Notice { level: Level::Warning, text: texts::session_unchanged(why) },
             });
         }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::app::App;
 use super::msg::{Cmd, Msg};
 use crate::tui::effects;
-use crate::tui::render::view;
+use crate::tui::render::view::{self, Drawing};
 use crate::tui::terminal::attention::Attention;
 use crate::tui::terminal::background::{self, LateAnswer};
 use crate::tui::terminal::paste_detector::PasteDetector;
@@ -32,9 +32,9 @@ use base::system::os::{self, Signal};
 /// Between frames after keys: at most 60 per second.
 const FRAME: Duration = Duration::from_millis(16);
 /// Other frames are spaced so that the connection can transmit the previous one; otherwise key echoes would
-/// queue up. Bytes per millisecond and the longest pause, where the terminal answers at once and elsewhere.
-const FAST: (usize, Duration) = (10, Duration::from_millis(250));
-const SLOW: (usize, Duration) = (3, Duration::from_millis(1_500));
+/// queue up. Bytes per second and the longest pause, where the terminal answers at once and elsewhere.
+const FAST: (usize, Duration) = (10_000, Duration::from_millis(250));
+const SLOW: (usize, Duration) = (1_500, Duration::from_secs(4));
 const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const BEAT: Duration = Duration::from_millis(100);
 const DRAFT: Duration = Duration::from_millis(700);
@@ -86,8 +86,9 @@ pub async fn run(
         printed: VecDeque::new(),
         fresh: 0,
         last_printed: None,
+        shown: Drawing::default(),
         rewrap_at: None,
-        pace: FRAME,
+        complete_at: Instant::now(),
         connection: if greeting.prompt { FAST } else { SLOW },
         typed: false,
         edited: None,
@@ -98,7 +99,7 @@ pub async fn run(
         draft_due: None,
         late_answer: LateAnswer::new(greeting.asked),
     };
-    front.draw()?;
+    front.draw(false)?;
     let commands = front.app.begin(initial_prompt);
     front.execute(commands)?;
     let outcome = front.run(events, resized, results).await;
@@ -132,8 +133,10 @@ struct FrontEnd {
     last_printed: Option<TranscriptKind>,
     /// When to wrap everything for the new width.
     rewrap_at: Option<Instant>,
-    /// How long the last frame takes on a slow connection.
-    pace: Duration,
+    /// The last picture, where it was no popup.
+    shown: Drawing,
+    /// When the connection has transmitted the last frames. Before that, a key changes only the composer.
+    complete_at: Instant,
     connection: (usize, Duration),
     typed: bool,
     edited: Option<Cmd>,
@@ -177,12 +180,11 @@ impl FrontEnd {
         let mut own_continue = false;
         loop {
             let ticking = self.app.needs_tick();
-            let frame_at = last_frame + if self.typed { FRAME } else { self.pace };
+            let frame_at = if self.typed { last_frame + FRAME } else { self.complete_at };
             // Checked against the clock: timers don't fire while the loop is busy.
             if dirty && Instant::now() >= frame_at {
-                self.draw()?;
+                dirty = !self.draw(self.typed)?;
                 last_frame = Instant::now();
-                dirty = false;
             }
             self.note_draft();
             let mut next = Next::Continue;
@@ -240,7 +242,7 @@ impl FrontEnd {
                 }
                 count = events.recv_many(&mut batch, BATCH) => {
                     if count == 0 {
-                        self.draw()?;
+                        self.draw(false)?;
                         return Ok(TuiOutcome::AgentGone);
                     }
                     for event in batch.drain(..) {
@@ -284,12 +286,12 @@ impl FrontEnd {
                     self.fresh += 1;
                 }
                 Cmd::Forget => {
-                    self.draw()?;
+                    self.draw(false)?;
                     self.printed.clear();
                 }
                 Cmd::ClearScreen => {
                     // First, so that pending pieces reach the scrollback.
-                    self.draw()?;
+                    self.draw(false)?;
                     self.screen.clear()?;
                 }
                 Cmd::Copy(text) => {
@@ -330,10 +332,12 @@ impl FrontEnd {
         task::detached(move || work().map(|msg| done.send(msg)));
     }
 
-    fn draw(&mut self) -> io::Result<()> {
+    /// Returns whether everything is shown: `for_key`, what is above the composer may wait for the next frame.
+    fn draw(&mut self, for_key: bool) -> io::Result<bool> {
         // Queried before each frame, as the resize signal may arrive later.
         let (columns, rows) = crossterm::terminal::size()?;
-        if (columns, rows) != self.app.size {
+        let resized = (columns, rows) != self.app.size;
+        if resized {
             if columns != self.app.size.0 && setup::clears_scrollback() {
                 self.rewrap_at = Some(Instant::now() + SETTLED);
             }
@@ -341,10 +345,16 @@ impl FrontEnd {
         }
         self.screen.resize(Size::new(columns, rows));
         let width = usize::from(columns);
-        let picture = view::picture(&self.app, width, usize::from(self.screen.room()));
+        let mut picture = view::picture(&self.app, width, usize::from(self.screen.room()));
         let due = self.rewrap_at.take_if(|at| Instant::now() >= *at && !picture.popup).is_some()
             && self.screen.is_torn();
-        let fresh = std::mem::take(&mut self.fresh);
+        let covered = picture.popup || self.screen.is_covered();
+        let same = !due && !resized && !covered && picture.foot == self.shown.foot;
+        let waits = for_key && same && Instant::now() < self.complete_at;
+        if waits {
+            picture = picture.below(&self.shown);
+        }
+        let fresh = if waits { 0 } else { std::mem::take(&mut self.fresh) };
         let from = if due { 0 } else { self.printed.len().saturating_sub(fresh) };
         self.last_printed = self.last_printed.filter(|_| !due);
         let mut lines = Vec::new();
@@ -364,15 +374,18 @@ impl FrontEnd {
         self.output.write_all(self.attention.news(&self.app).as_bytes())?;
         let bytes = self.output.send()?;
         setup::set_alternate(picture.popup);
-        let (bytes_per_ms, longest) = self.connection;
-        let pace = Duration::from_millis((bytes / bytes_per_ms) as u64);
-        self.pace = match self.app.session {
-            Some(_) => pace.clamp(PROGRESS_FRAME, longest),
+        let (bytes_per_second, longest) = self.connection;
+        let pause = Duration::from_millis((1_000 * bytes / bytes_per_second) as u64);
+        let now = Instant::now();
+        self.complete_at = match self.app.session {
+            Some(_) if waits => self.complete_at + pause,
+            Some(_) => now + pause.clamp(PROGRESS_FRAME, longest),
             // The first prompt shouldn't wait for a frame.
-            None => Duration::ZERO,
+            None => now,
         };
+        self.shown = picture;
         self.typed = false;
-        Ok(())
+        Ok(!waits)
     }
 
     async fn edit(&mut self) -> io::Result<()> {

@@ -82,24 +82,46 @@ pub static ANYWHERE: [Rule; 9] = [
         pattern: Pattern::new(include_str!("other_languages.regex")),
         secret: |found| {
             let value = found.get(1)?;
-            let shown = value.as_str().trim_end_matches(['.', '!', '?', ')', ':']);
+            let shown = trimmed(value.as_str());
             value::is_bare_secret("password", shown, true)
                 .then(|| (value.start()..value.start() + shown.len(), "password"))
         },
     },
 ];
 
-/// For what the user typed: sentences such as `the password is …`.
-pub static TYPED: [Rule; 1] = [Rule {
-    signs: "",
-    pattern: Pattern::new(include_str!("typed.regex")),
-    secret: |found| {
-        let (name, value) = (found.get(1)?.as_str().to_ascii_lowercase(), found.get(2)?);
-        let shown = value.as_str().trim_end_matches(['.', '!', '?', ')', ':']);
-        let is_secret = !shown.contains('/') && value::is_bare_secret(&name, shown, true);
-        is_secret.then(|| (value.start()..value.start() + shown.len(), value::kind_of(&name)))
+/// For what the user typed: sentences such as `the password is …`, `login: me / …`.
+pub static TYPED: [Rule; 3] = [
+    Rule {
+        signs: "",
+        pattern: Pattern::new(include_str!("typed.regex")),
+        secret: |found| {
+            let name = found.get(1).map_or("password", |name| name.as_str()).to_ascii_lowercase();
+            let value = found.name("told").or_else(|| found.name("near"))?;
+            let shown = trimmed(value.as_str());
+            let is_secret = match found.name("told") {
+                Some(_) => !shown.contains('/') && value::is_bare_secret(&name, shown, true),
+                // `pass` is also a verb.
+                None => value::is_like_password(shown, name == "pass" && found.name("on").is_some()),
+            };
+            is_secret.then(|| (value.start()..value.start() + shown.len(), value::kind_of(&name)))
+        },
     },
-}];
+    Rule {
+        signs: "",
+        pattern: Pattern::new(include_str!("pin.regex")),
+        secret: |found| Some((found.get(1)?.range(), "password")),
+    },
+    Rule {
+        signs: "",
+        pattern: Pattern::new(include_str!("login.regex")),
+        secret: |found| {
+            let value = found.get(1)?;
+            let shown = trimmed(value.as_str());
+            let range = value.start()..value.start() + shown.len();
+            value::is_like_password(shown, false).then_some((range, "password"))
+        },
+    },
+];
 
 /// For a `.env` file: every value is a secret unless it is clearly public.
 pub static DOTENV: [Rule; 1] = [Rule {
@@ -118,6 +140,10 @@ pub static ASSIGNED: Pattern = Pattern::new(include_str!("assigned.regex"));
 
 /// Without kind and number if it was made outside a session.
 pub static PLACEHOLDER: Pattern = Pattern::new(r"<REDACTED(?::([a-z-]+)-([0-9]{1,9}))?>");
+
+fn trimmed(value: &str) -> &str {
+    value.trim_end_matches(['.', '!', '?', ')', ':'])
+}
 
 fn password(found: &Captures<'_>) -> Option<PatternMatch> {
     let value = found.get(1).filter(|value| !value::is_dummy(value.as_str()))?;

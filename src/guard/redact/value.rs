@@ -64,6 +64,21 @@ pub fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
         || config && odd && value.len() >= 8
 }
 
+/// A word that is no name and no number: `Sommer2024!`. `strict`: text goes on after it.
+pub fn is_like_password(value: &str, strict: bool) -> bool {
+    let count = |is: fn(char) -> bool| value.chars().filter(|c| is(*c)).count();
+    let (digits, small) = (count(|c| c.is_ascii_digit()), count(char::is_lowercase));
+    let signs = count(|c| "!@#$%^&*+~".contains(c));
+    let odd = signs > 0 && digits > 0 || small > 0 && digits > 0 && count(char::is_uppercase) > 0;
+    let least = if strict { 8 } else { 7 };
+    value.chars().count() >= if odd { 6 } else { least }
+        && (odd || digits > usize::from(strict) && small > 0)
+        && !value.starts_with(['#', '@', '$', '%', '&'])
+        && !value.contains(['_', '.', '(', ')', '[', ']', '<', '>', '/', '\\', ':'])
+        && !is_dummy(value)
+        && !TYPE_NAME.is_match(value)
+}
+
 /// A single word without digits on a settings line: `PASSWORD=letmein`.
 pub fn is_word_secret(name: &str, value: &str) -> bool {
     const OTHER: &str =

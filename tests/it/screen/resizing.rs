@@ -45,7 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
 fn drawing(rows: usize, still: bool, number: usize) -> Drawing {
     let lines = (0..rows).map(|row| Line::from(format!("view {number} {row}"))).collect();
     // The own cursor stands at the top only, as nothing else is certain on a screen that shrinks below the viewport.
-    Drawing { lines, caret: Some((3, 0)), still, popup: false }
+    Drawing { lines, caret: Some((3, 0)), still, ..Drawing::default() }
 }
 
 proptest! {

@@ -108,7 +108,7 @@ fn screen() {
         Event::Sessions(Vec::new()),
         Event::RewindPoints(Vec::new()),
         job(None),
-        job(Some("exited (code 1)")),
+        job(Some("exit code 1")),
     ] {
         stage.event(event);
     }

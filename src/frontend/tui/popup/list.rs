@@ -179,9 +179,9 @@ impl<T: PickRow> PickList<T> {
         PopupAction::Nothing
     }
 
-    /// Several words that no row has were meant for the composer.
+    /// Several words, or a command, that no row has were meant for the composer.
     fn is_message(&self) -> bool {
-        self.found.is_empty() && self.search.trim().contains(' ')
+        self.found.is_empty() && (self.search.trim().contains(' ') || self.search.starts_with('/'))
     }
 
     pub fn paste(&mut self, text: &str) -> bool {

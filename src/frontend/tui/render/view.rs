@@ -23,10 +23,22 @@ const SEARCH_ROWS: usize = 12;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
     pub lines: Vec<Line<'static>>,
+    /// How many of them, at the end, are the composer and what belongs to it.
+    pub foot: usize,
     pub caret: Option<(usize, usize)>,
     /// Nothing moves, so the terminal's own cursor may be at the caret.
     pub still: bool,
     pub popup: bool,
+}
+
+impl Drawing {
+    /// With what is above the foot as it was in `before`, whose foot is as high.
+    pub fn below(mut self, before: &Self) -> Self {
+        let (above, kept) = (self.lines.len() - self.foot, before.lines.len() - self.foot);
+        self.caret = self.caret.map(|(column, row)| (column, row.saturating_sub(above) + kept));
+        self.lines.splice(..above, before.lines[..kept].iter().cloned());
+        self
+    }
 }
 
 pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
@@ -34,6 +46,7 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
         return Drawing::default();
     }
     let mut picture = foot(app, width, room);
+    picture.foot = picture.lines.len();
     picture.still = app.turn.is_none() && app.compacting.is_none() && app.live.pieces.is_empty();
     let armed = app.questions.first().filter(|question| question.armed);
     let unfolded = armed.and_then(OpenQuestion::approval).is_some_and(|form| form.unfolded);

@@ -189,7 +189,7 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
         let ran = app.jobs.iter().any(|before| before.id == row.id && before.ended.is_none());
         if let Some(ended) = row.ended.as_deref().filter(|_| ran) {
             let command = wrap::one_line(&row.command, 100);
-            app.inform(format!("Job {} {ended}: {command}", row.id));
+            app.inform(format!("Job {} ended ({ended}): {command}", row.id));
         }
     }
     if let Some(Popup::Jobs(picker)) = &mut app.popup {
@@ -198,7 +198,9 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
     app.jobs = rows;
 }
 
-fn session(app: &mut App, info: SessionInfo) {
+fn session(app: &mut App, mut info: SessionInfo) {
+    // Without a model nothing could write it.
+    info.offer_init &= info.has_model();
     let before = app.session.replace(info.clone());
     match before {
         None => {
@@ -243,7 +245,7 @@ fn turn_started(app: &mut App, text: &str) {
     if let Some(turn) = &mut app.turn {
         turn.started = started;
     }
-    match app.turn_label.take() {
+    match app.turn_label {
         Some(label) => app.print(TranscriptEntry::User(label.into())),
         None if text.is_empty() => {}
         None => app.print(TranscriptEntry::User(text.into())),
@@ -304,11 +306,11 @@ fn end_turn(app: &mut App) {
 fn turn_ended(app: &mut App, end: TurnEnd) {
     viewing::refresh(app);
     end_turn(app);
-    app.turn_label = None;
+    let label = app.turn_label.take();
     if let Some(text) = end.reason.returned()
         && app.composer.is_empty()
     {
-        app.composer.restore(text);
+        app.composer.restore(label.unwrap_or(text));
     }
     app.print(TranscriptEntry::TurnEnd(end));
 }

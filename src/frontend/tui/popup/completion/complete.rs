@@ -92,5 +92,8 @@ fn commands(app: &App) -> Vec<Offer> {
         help: Some(help.to_owned()),
         insertion: format!("/{name} "),
     };
-    all.filter(|[name, ..]| name.starts_with(typed)).map(offer).collect()
+    let mut found: Vec<_> = all.filter(|[name, ..]| name.starts_with(typed)).collect();
+    // Enter takes the first.
+    found.sort_by_key(|[name, ..]| *name != typed);
+    found.into_iter().map(offer).collect()
 }

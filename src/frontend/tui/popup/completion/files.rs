@@ -16,12 +16,12 @@ pub struct Token {
     pub query: String,
 }
 
-/// The `@` token that ends at `cursor`. An `@` after a letter or digit (an e-mail address) doesn't count.
+/// The `@` token that ends at `cursor`. An `@` after an ASCII letter or digit (an e-mail address) doesn't count.
 pub fn token(text: &str, cursor: usize) -> Option<Token> {
     let before = text.get(..cursor)?;
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = &before[line_start..];
-    let free = |at: usize| !line[..at].chars().next_back().is_some_and(char::is_alphanumeric);
+    let free = |at: usize| !line[..at].chars().next_back().is_some_and(|c| c.is_ascii_alphanumeric());
     if let Some(at) = line.rfind("@\"").filter(|at| free(*at) && !line[at + 2..].contains('"')) {
         return Some(Token { at: line_start + at, query: line[at + 2..].to_owned() });
     }
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(query("see @src/a").as_deref(), Some("src/a"));
         assert_eq!(query("@").as_deref(), Some(""));
         assert_eq!(query("(@x").as_deref(), Some("x"));
-        assert_eq!(query("日@文").as_deref(), None);
+        assert_eq!(query("请检查@core/a").as_deref(), Some("core/a"));
         assert_eq!(query("me@x.org"), None);
         assert_eq!(query("@a b"), None);
         assert_eq!(query("@\"a b").as_deref(), Some("a b"));
