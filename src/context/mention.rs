@@ -54,6 +54,12 @@ fn raw_path(rest: &str) -> Option<(&str, usize)> {
     let end = rest
         .find(|c: char| c.is_whitespace() || "\"'`<>|*?()[]{},;，。；、（）「」".contains(c))
         .unwrap_or(rest.len());
+    // Where words aren't parted, another mention may follow.
+    let next = rest[..end]
+        .char_indices()
+        .zip(rest.chars().skip(1))
+        .find(|((_, c), next)| !c.is_ascii() && *next == '@');
+    let end = next.map_or(end, |((at, c), _)| at + c.len_utf8());
     let path = rest[..end].trim_end_matches(['.', ':', '!', '…', '！', '？']);
     (!path.is_empty() && path.chars().any(char::is_alphanumeric)).then_some((path, path.len()))
 }
@@ -80,9 +86,10 @@ pub fn existing_first(text: &str, roots: &[PathBuf]) -> Vec<Mention> {
             return mention;
         }
         let ends = mention.path.char_indices().rev().filter(|(_, c)| !c.is_ascii());
-        let shorter =
-            ends.map(|(end, _)| split_range(&mention.path[..end])).find(|shorter| exists(&shorter.path));
-        shorter.filter(|shorter| !shorter.path.is_empty()).unwrap_or(mention)
+        let mut shorter =
+            ends.map(|(end, _)| split_range(&mention.path[..end])).filter(|it| !it.path.is_empty());
+        let near = shorter.clone().find(|it| like_a_path(&it.path)).filter(|_| !like_a_path(&mention.path));
+        shorter.find(|it| exists(&it.path)).or(near).unwrap_or(mention)
     });
     resolved.collect()
 }
@@ -198,9 +205,12 @@ mod tests {
             ("@a.pyを直して", "a.py"),
             ("看@设计.md吧", "设计.md"),
             ("파일@core/config.py에서", "core/config.py"),
+            ("比较@core/config.py和@a.py。", "core/config.py a.py"),
+            ("见@core/confg.py的问题", "core/confg.py"),
         ] {
             let found = existing_first(text, &[folder.path().to_owned()]);
-            assert_eq!(found.iter().map(|mention| &*mention.path).collect::<Vec<_>>(), [path], "{text}");
+            let found: Vec<&str> = found.iter().map(|mention| &*mention.path).collect();
+            assert_eq!(found.join(" "), path, "{text}");
         }
     }
 }

@@ -49,6 +49,10 @@ fn task_from_pipe() {
 fn typing_after_the_demo() {
     let place = Workplace::new();
     let mut screen = Screen::start(&place, &["demo"], 100, 30);
+    for question in ["Allow Bash", "Allow Edit", "Allow Bash"] {
+        screen.wait(question);
+        screen.keys("1");
+    }
     screen.wait("✓ Done");
     screen.keys("hello there\r");
     screen.wait("End of the demo");

@@ -250,7 +250,7 @@ fn running_jobs(work: &WorkLog, cx: &ToolCx) -> Vec<Fact> {
     let jobs = cx.shell.jobs.list().into_iter().filter(|job| job.ended.is_none()).map(|job| {
         let command = one_line(&job.command, SHOWN_CHARS);
         match work.is_check(job.id) {
-            true => format!("Job {} (`{command}`) has not finished; its result is not known.", job.id),
+            true => format!("Job {} (`{command}`) has not finished; its result is unknown.", job.id),
             false => format!("Job {} (`{command}`) ends with this run{keep}.", job.id),
         }
     });

@@ -121,7 +121,7 @@ pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
 }
 
 pub fn denied_by_words_only() -> String {
-    "this machine has no namespaces, so --deny rules about files hold fully in the sandbox only: commands that run outside it (that you approve, or at full) are stopped if they name the files, but not if they reach them another way"
+    "this machine has no namespaces, so --deny rules about files are fully enforced only in the sandbox: commands that run outside it (because you approve them, or at full) are stopped if they name the files, but not if they reach them another way"
         .to_owned()
 }
 

@@ -118,7 +118,7 @@ impl BatchRun {
         let shown = path.display();
         if let Some(reason) = &self.outages.borrow().over {
             eprintln!(
-                "Stopped, as the model's server was out of reach for too long: {}\n{have} of {} have a result in {shown}. \
+                "Stopped because the model's server was unreachable for too long: {}\n{have} of {} have a result in {shown}. \
                  To continue, run the same command again; --wait 8h waits longer.",
                 text::one_line(&sanitize::clean(reason), 300),
                 text::plural(all.len(), "task")

@@ -36,7 +36,7 @@ impl RunLog {
             let hint = match (&run.record.session, &run.record.tree) {
                 (Some(id), _) => format!("`mycode export {id}` shows its session"),
                 (None, Some(folder)) => {
-                    format!("what its tasks say is in {}/*.events.jsonl", folder.display())
+                    format!("its tasks' output is in {}/*.events.jsonl", folder.display())
                 }
                 (None, None) => "its terminal shows its output".to_owned(),
             };

@@ -30,7 +30,7 @@ pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<Run
         unused.extend((!args.allow.is_empty()).then(|| "--allow".to_owned()));
         if !unused.is_empty() {
             let unused = unused.join(", ");
-            loaded.notices.push(format!("{unused}: what they allow isn't used, because {place} locks it."));
+            loaded.notices.push(format!("{unused}: allow rules are ignored, because {place} locks them."));
         }
     }
     for rule in rules.denied.iter().filter(|rule| rule.place.is_none()) {

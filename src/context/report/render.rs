@@ -74,8 +74,8 @@ pub fn bullets(report: &Report) -> String {
         format!("{topic} {}{followed}", nudges.told)
     });
     rows.push(("Nudges", nudges.collect::<Vec<_>>().join(", ")));
-    rows.push(("Turns that did not end well", failures.collect::<Vec<_>>().join(", ")));
-    rows.push(("Logs that could not be read", some(report.unreadable as u64, |n| n.to_string())));
+    rows.push(("Turns that ended early", failures.collect::<Vec<_>>().join(", ")));
+    rows.push(("Unreadable logs", some(report.unreadable as u64, |n| n.to_string())));
     rows.retain(|(_, value)| !value.is_empty());
     rows.into_iter().map(|(name, value)| format!("- {name}: {value}\n")).collect()
 }

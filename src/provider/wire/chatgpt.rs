@@ -260,7 +260,7 @@ impl AccountSignIn {
         let claims = self.issuer.verified(account, Some(&self.nonce)).await?;
         let scopes = account.tokens.as_ref().map_or("", |tokens| &tokens.scope);
         if !scopes.split_whitespace().any(|scope| scope == PLAN) {
-            return Err("the use of the plan was not allowed; sign in again and allow it, or use an API key"
+            return Err("access to your plan was not granted; sign in again and allow it, or use an API key"
                 .to_owned());
         }
         let claim = |key: &str| claims[key].as_str().unwrap_or_default().to_owned();
@@ -307,9 +307,9 @@ pub async fn token(path: &Path, vendor: &Vendor, refused: Option<&Secret>) -> Re
     if let Err(why) = renewed {
         account.tokens = None;
         account.write(path)?;
-        return Err(again(&format!("the sign-in is over: {why}")));
+        return Err(again(&format!("the sign-in has expired: {why}")));
     }
-    account.usable(refused).ok_or_else(|| again("the sign-in is over"))
+    account.usable(refused).ok_or_else(|| again("the sign-in has expired"))
 }
 
 /// Removes the tokens here and at OpenAI; the registration stays. The answer is a sentence.

@@ -56,7 +56,7 @@ impl TypedTool for Locate {
 
 fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     if args.query.trim().is_empty() && args.with.is_empty() {
-        return Err(ToolError::invalid("query is empty; say what is looked for, or name files in `with`"));
+        return Err(ToolError::invalid("query is empty; say what to look for, or name files in `with`"));
     }
     let Some(retriever) = &cx.evidence else {
         return Err(ToolError::failed("this folder has no index; use Grep and Glob"));
@@ -93,7 +93,7 @@ fn companions(args: &Args, retriever: &ContextRetriever, limit: usize, cx: &Tool
     }
     let text = match (unknown.is_empty(), files.is_empty()) {
         (false, _) => missing,
-        (true, true) => "Nothing else belongs to them".to_owned(),
+        (true, true) => "No related files".to_owned(),
         (true, false) => String::new(),
     };
     let mut body = String::new();

@@ -45,7 +45,7 @@ impl TypedTool for Recall {
 
 fn recall(args: &Args, cx: &ToolCx) -> ToolOutcome {
     let Some(own) = &cx.originals else {
-        return Err(ToolError::not_found("this run keeps no session, so there are no originals"));
+        return Err(ToolError::not_found("this run is not saved, so there are no originals"));
     };
     let originals = match &args.agent {
         None => Arc::clone(own),

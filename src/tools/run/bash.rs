@@ -107,7 +107,7 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
     let is_confined = matches!(cx.confinement, Confinement::Confined { .. });
     if !is_confined && cx.calls.iter().any(ends_us) {
         return Err(ToolError::invalid(
-            "pkill -f with this pattern would also end this agent, whose command line holds the task. Nothing was run. \
+            "pkill -f with this pattern would also kill this agent: its command line contains the task. Nothing was run. \
              Anchor the pattern at the program, as in '^python3 server', or use the process id",
         ));
     }
@@ -175,8 +175,11 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let lost = if args.keep { "; it ends with this run: --keep was not given" } else { "" };
     let is_confined = matches!(cx.confinement, Confinement::Confined { .. });
     let has_own_numbers = is_confined && probe::status().layers.namespaces;
-    let numbers =
-        if has_own_numbers { "; its pid files hold no pid that `kill` finds: stop it with Job" } else { "" };
+    let numbers = if has_own_numbers {
+        "; the pids in its pid files don't work with `kill`: stop it with Job"
+    } else {
+        ""
+    };
     Ok(read.envelope(format!("background job {id}: {}{lost}{numbers}", read.status()), begun))
 }
 

@@ -22,7 +22,7 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
         return cx.shell.is_first(&format!("missing {name}")).then(|| missing_words(&name));
     }
     if exit.code() == TERMINATED && command.contains("pkill") && command.contains("-f") {
-        let why = "`pkill -f` also ended the shell that ran it; anchor the pattern at the program, as in '^python3 server'";
+        let why = "`pkill -f` also killed the shell that ran it; anchor the pattern at the program, as in '^python3 server'";
         return Some(why.to_owned());
     }
     if matches!(cx.confinement, Confinement::Confined { .. })

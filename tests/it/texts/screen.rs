@@ -90,6 +90,9 @@ fn screen() {
         "/init x",
     ] {
         stage.enter(line);
+        if stage.app.popup.is_some() {
+            stage.key(KeyCode::Esc);
+        }
     }
     stage.text.push_str("\n# Events\n");
     let other = SessionInfo { id: "20260103-ef01".to_owned(), ..fake::session() };

@@ -19,7 +19,7 @@ pub fn load(paths: &Paths, workspace: &Path, trust: bool) -> (OwnFiles, Vec<Stri
         } else {
             let name = &plugin.record.name;
             notices.push(format!(
-                "The plugin {name} isn't trusted as it is now, so it is not active. Add it again with `mycode plugin add`."
+                "This version of the plugin {name} isn't trusted, so it is not active. Add it again with `mycode plugin add`."
             ));
         }
     }
@@ -73,7 +73,7 @@ pub fn told(workspace: &Path, state: &Path) -> String {
         return "Nothing here needs your trust.".to_owned();
     }
     format!(
-        "Not trusted as they are now: {}.\n{}`mycode trust` trusts them; they count from the next session on.",
+        "Not trusted as they are now: {}.\n{}`mycode trust` trusts them; they apply from the next session on.",
         names(&open, &known),
         differences(&open, &known)
     )

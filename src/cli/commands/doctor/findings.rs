@@ -48,7 +48,7 @@ pub fn check(findings: &mut Findings<'_>) {
     findings.line("state", opened.project_state.display().to_string());
     let level = opened.loaded.work.permission.into_str();
     findings.line("permission", format!("{level} in the chat, auto in exec unless set"));
-    let reading = "the project, its repository, the system and toolchains; asks for the rest of a home (exec: --add-dir)";
+    let reading = "the project, its repository, the system and toolchains; asks for the rest of your home folder (exec: --add-dir)";
     findings.line("reading", reading);
     check_sources(findings);
 }
@@ -131,7 +131,7 @@ pub fn check_skills(findings: &mut Findings<'_>) {
 
 pub fn check_plugins(findings: &mut Findings<'_>) {
     for plugin in plugin::installed(&findings.opened.paths.plugins()) {
-        let state = if plugin.is_trusted() { "active" } else { "not active: not trusted as it is now" };
+        let state = if plugin.is_trusted() { "active" } else { "not active: this version isn't trusted" };
         findings.line("plugin", format!("{} from {} ({state})", plugin.record.name, plugin.record.source));
     }
 }
@@ -169,7 +169,7 @@ pub fn check_web(findings: &mut Findings<'_>) {
         (true, false) => {
             "none: this model's server has no search that mycode knows (an MCP server may have one)"
         }
-        (false, true) => "off (web_search = \"provider\" switches on that of the model's server)",
+        (false, true) => "off (web_search = \"provider\" turns on the model server's own search)",
         (false, false) => "off",
     };
     let hosts = match &*loaded.web.private_hosts {

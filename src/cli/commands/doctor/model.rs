@@ -101,9 +101,9 @@ fn price(model: &str) -> String {
         return "unknown".to_owned();
     };
     let read = price.read.map(|read| format!(", ${read} cached")).unwrap_or_default();
-    let tier = facts.tier.map(|tier| {
-        format!("; {}x over {} tokens, so that requests are kept under it", tier.input, tier.above)
-    });
+    let tier = facts
+        .tier
+        .map(|tier| format!("; {}x over {} tokens, so requests stay below that", tier.input, tier.above));
     format!("${} in, ${} out{read} per million tokens{}", price.input, price.output, tier.unwrap_or_default())
 }
 

@@ -31,7 +31,7 @@ pub async fn run(cli: &SharedArgs) -> Result<(), Failure> {
     let tasks = opened.loaded.provider.is_some().then(OnceCell::new);
     let offer = ToolOffer { tools, model: cli.model.clone(), tasks };
     serve::over_stdio(offer).await.map_err(|error| {
-        Failure::task(error, "this command is started by an MCP client, which speaks to it over its pipes")
+        Failure::task(error, "an MCP client starts this command and talks to it over stdin and stdout")
     })
 }
 

@@ -255,7 +255,7 @@ fn list(folder: &Path) -> Result<(), Failure> {
         return report::print("No plugins. `mycode plugin add SOURCE` adds one.\n");
     }
     for plugin in plugins {
-        let state = if plugin.is_trusted() { "active" } else { "not active: not trusted as it is now" };
+        let state = if plugin.is_trusted() { "active" } else { "not active: this version isn't trusted" };
         report::say(&format!("{}\n  {state}\n", described(&plugin)))?;
     }
     Ok(())

@@ -79,7 +79,6 @@ fn show(args: &ReportArgs, title: &str, text: &str) -> Result<(), Failure> {
     let Some(file) = &args.html else { return report::say(text) };
     let page = html::of_markdown(title, text);
     let written = atomic_write::write(file, page.as_bytes(), Expect::Anything);
-    written
-        .or_task(format!("{} can't be written", file.display()), "name a file in a folder that is there")?;
+    written.or_task(format!("{} can't be written", file.display()), "name a file in a folder that exists")?;
     report::say(&format!("Wrote {}\n", file.display()))
 }

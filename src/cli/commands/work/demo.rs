@@ -132,11 +132,13 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
     let workspace = folder.join("basket").canonicalize()?;
     let home = folder.join("home");
     let paths = Paths { config: home.clone(), state: home.join("state") };
+    // On a screen, the questions belong to what is shown.
+    let permission = if screen { Permission::Ask } else { Permission::Auto };
     let flags = Raw {
         provider: Some(ProviderKind::Scripted),
         model: Some("demo".to_owned()),
         script: Some(PathBuf::from("(built in)")),
-        permission: Some(Permission::Auto),
+        permission: Some(permission),
         ..Raw::default()
     };
     let loaded = load::load(Sources {
@@ -145,7 +147,7 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
         paths: &paths,
         workspace: &workspace,
         trust: false,
-        default_permission: Permission::Auto,
+        default_permission: permission,
     })?;
     let script = if cargo_runs(&workspace) { script.to_owned() } else { without_cargo(script) };
     let provider = Scripted::from_text(&paced(&script, screen))?.closing_with(CLOSING);

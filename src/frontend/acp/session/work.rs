@@ -95,7 +95,7 @@ const COMMANDS: [CommandLine; 10] = [
     ("cost", "", "show what this session cost, by model and turn", |_| Quick::ShowCost.into(), EndsWith::Answer),
     ("stats", "", "show what this session did and cost", |_| Quick::ShowStats.into(), EndsWith::Notice),
     ("recall", "ID or words", "show an item in full, or search this session", |text| Quick::Recall { what: text.to_owned() }.into(), EndsWith::Notice),
-    ("diff", "turn", "show what this session, or its last turn, changed", |text| Quick::ShowChanges { turn: text == "turn" }.into(), EndsWith::Answer),
+    ("diff", "turn", "review changes of this session or the last turn", |text| Quick::ShowChanges { turn: text == "turn" }.into(), EndsWith::Answer),
     ("export", "file", "write this session to a .md, .html or .json file", |text| Quick::Export { file: given(text), force: false }.into(), EndsWith::Notice),
 ];
 

@@ -8,7 +8,6 @@ use crate::tui::render::links;
 use crate::tui::render::theme::{Background, Depth, Look};
 use base::config::theme::ThemeName;
 
-/// Terminals that don't know it ignore it.
 pub const QUESTION: &str = "\x1b]11;?\x1b\\";
 const MOST_CHARS: usize = 40;
 

@@ -120,7 +120,6 @@ pub enum PagerMove {
     PreviousCell,
     NextTurn,
     PreviousTurn,
-    /// The next output.
     After,
     Before,
     /// The next search match; without a search, like `After`.
@@ -135,7 +134,6 @@ pub enum PagerMove {
     CopyCode,
     Revert,
     Stage,
-    /// Opens the sub-agent of this call.
     Agent,
     Close,
 }
@@ -149,7 +147,6 @@ pub struct KeyRow {
     pub help: &'static str,
 }
 
-/// In display order.
 pub static ROWS: LazyLock<Vec<KeyRow>> =
     LazyLock::new(|| include_str!("keys.txt").lines().filter_map(row).collect());
 

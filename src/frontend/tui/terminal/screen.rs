@@ -25,7 +25,6 @@ use base::sanitize;
 pub type Row = Vec<Cell>;
 
 const FREE_ROWS: usize = 4;
-/// More than any screen has.
 const MOST_ROWS: usize = 1_000;
 /// Frames after a resize during which the cursor doesn't go to the caret.
 const UNSETTLED: u8 = 20;
@@ -52,9 +51,7 @@ pub struct Screen<W: Write> {
     waiting: Vec<Line<'static>>,
     /// Columns of the printed rows, as many as a screen can have.
     widths: Vec<usize>,
-    /// Columns of the longest printed row.
     widest: usize,
-    /// Printed lines were wrapped again for another width.
     rewrapped: bool,
     /// The terminal rewraps long lines when it becomes narrower.
     reflows: bool,

@@ -21,7 +21,6 @@ const ANSWER_TIME: Duration = Duration::from_millis(40);
 const PADDING: &str = "\x1b[0m";
 const PADDING_COUNT: usize = 80;
 
-/// Bracketed paste and focus reports on.
 const ENTER: &str = "\x1b[?2004h\x1b[?1004h";
 /// Buttons, wheel and drags, in xterm's SGR form.
 const MOUSE_ON: &str = "\x1b[?1002h\x1b[?1006h";

@@ -40,7 +40,6 @@ pub fn title<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Strin
     }
 }
 
-/// What was said; calls are shown with their results.
 pub fn entry(item: &Item) -> Option<TranscriptEntry> {
     Some(match item {
         Item::User(message) => TranscriptEntry::User(Arc::clone(&message.text)),

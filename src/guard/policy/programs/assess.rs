@@ -61,7 +61,7 @@ fn runs_written(call: &Call, written: &[String]) -> bool {
 fn program(call: &Call, scope: &PathScope) -> Assessment {
     let name = call.name();
     let Some(path) = call.argv[0].certain() else {
-        return Assessment::new(Risk::Unknown, "the program's name is not known");
+        return Assessment::new(Risk::Unknown, "can't tell which program it runs");
     };
     let folder = &path[..path.len() - name.len()];
     let is_standard = ["", "/bin/", "/usr/bin/", "/usr/local/bin/"].contains(&folder);

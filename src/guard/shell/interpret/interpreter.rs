@@ -304,7 +304,7 @@ impl Interpreter {
             return too_much();
         }
         let Some(program) = call.argv.first().and_then(Arg::certain).map(str::to_owned) else {
-            call.hidden = Some("the program's name is not known".to_owned());
+            call.hidden = Some("can't tell which program it runs".to_owned());
             self.calls.push(call);
             state.forget();
             self.nesting -= 1;
