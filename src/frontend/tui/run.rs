@@ -134,7 +134,6 @@ struct FrontEnd {
     last_printed: Option<TranscriptKind>,
     /// When to wrap everything for the new width.
     rewrap_at: Option<Instant>,
-    /// The last picture, where it was no popup.
     shown: Drawing,
     /// When the connection has transmitted the last frames. Before that, a key changes only the composer.
     complete_at: Instant,

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use regex::Captures;
+use regex::{Captures, Match};
 
 use super::value;
 use base::pattern::Pattern;
@@ -81,10 +81,8 @@ pub static ANYWHERE: [Rule; 9] = [
         signs: "密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",
         pattern: Pattern::new(include_str!("other_languages.regex")),
         secret: |found| {
-            let value = found.get(1)?;
-            let shown = trimmed(value.as_str());
-            value::is_bare_secret("password", shown, true)
-                .then(|| (value.start()..value.start() + shown.len(), "password"))
+            let (shown, range) = trimmed(found.get(1)?);
+            value::is_bare_secret("password", shown, true).then_some((range, "password"))
         },
     },
 ];
@@ -96,14 +94,13 @@ pub static TYPED: [Rule; 3] = [
         pattern: Pattern::new(include_str!("typed.regex")),
         secret: |found| {
             let name = found.get(1).map_or("password", |name| name.as_str()).to_ascii_lowercase();
-            let value = found.name("told").or_else(|| found.name("near"))?;
-            let shown = trimmed(value.as_str());
+            let (shown, range) = trimmed(found.name("told").or_else(|| found.name("near"))?);
             let is_secret = match found.name("told") {
                 Some(_) => !shown.contains('/') && value::is_bare_secret(&name, shown, true),
                 // `pass` is also a verb.
                 None => value::is_like_password(shown, name == "pass" && found.name("on").is_some()),
             };
-            is_secret.then(|| (value.start()..value.start() + shown.len(), value::kind_of(&name)))
+            is_secret.then(|| (range, value::kind_of(&name)))
         },
     },
     Rule {
@@ -115,9 +112,7 @@ pub static TYPED: [Rule; 3] = [
         signs: "",
         pattern: Pattern::new(include_str!("login.regex")),
         secret: |found| {
-            let value = found.get(1)?;
-            let shown = trimmed(value.as_str());
-            let range = value.start()..value.start() + shown.len();
+            let (shown, range) = trimmed(found.get(1)?);
             value::is_like_password(shown, false).then_some((range, "password"))
         },
     },
@@ -141,8 +136,9 @@ pub static ASSIGNED: Pattern = Pattern::new(include_str!("assigned.regex"));
 /// Without kind and number if it was made outside a session.
 pub static PLACEHOLDER: Pattern = Pattern::new(r"<REDACTED(?::([a-z-]+)-([0-9]{1,9}))?>");
 
-fn trimmed(value: &str) -> &str {
-    value.trim_end_matches(['.', '!', '?', ')', ':'])
+fn trimmed(value: Match<'_>) -> (&str, Range<usize>) {
+    let shown = value.as_str().trim_end_matches(['.', '!', '?', ')', ':']);
+    (shown, value.start()..value.start() + shown.len())
 }
 
 fn password(found: &Captures<'_>) -> Option<PatternMatch> {

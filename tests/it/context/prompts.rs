@@ -34,14 +34,14 @@ fn tools_as_the_model_sees_them() {
     Read(path, start_line?, limit?): Read a text file with line numbers (500 lines unless limit says otherwise), or look at an image. Page long files with start_line and limit.
     Edit(path, old_string, new_string, replace_all?): Replace old_string, copied exactly from the file without line numbers, with new_string. It must occur once unless replace_all.
     Write(path, content): Create a file or replace a whole one. Prefer Edit for changes.
-    Bash(command, directory?, background?, timeout_ms?, network?): Run a bash command. No terminal, no stdin; the current folder persists between calls. For reading and searching files use the other tools. It may run in a sandbox: writes only in the workspace and /tmp, no network unless `network` (asks). Waits 120 s (`timeout_ms`: up to 600,000), then continues as a job. Servers: `background`, then Job.
+    Bash(command, directory?, background?, timeout_ms?, network?): Run a bash command. No terminal, no stdin; the current folder persists between calls. To read or search files, use the other tools. It may run in a sandbox: writes only in the workspace and /tmp, no network unless `network` (asks). Waits 120 s (`timeout_ms`: up to 600,000), then continues as a job. Servers: `background`, then Job.
     Grep(pattern, path?, include?, ignore_case?, context?, limit?): Search file contents with a regular expression (Rust syntax). Skips ignored and binary files. `include` is a glob.
     Glob(pattern, path?, limit?): Find files by name pattern such as `src/**/*.rs`, newest first.
     LS(path?, offset?, limit?): List a folder, folders first.
     MultiEdit(path, edits): Several edits to one file, in order, all or nothing.
     TodoWrite(todos, summary?): Replace the todo list.
     Locate(query?, with?, k?): Rank the files that a task or question is about, with their best lines. Cheaper than searching by hand. `with`: files you will change; adds their tests, callers and what changes with them.
-    Recall(id?, query?, agent?, offset?): Get back what was shortened or archived: an original by its id, or search this session, and what earlier sessions changed, with a query.
+    Recall(id?, query?, agent?, offset?): Get back what was shortened or archived: by id, an original; by query, search this session and what earlier sessions changed.
     Note(action, id?, query?, type?, title?, content?, tags?, files?, limit?): Project notes that outlive the session: what took time to learn or others must know. delete archives.
     Job(id?, wait_s?, stop?): List background jobs; with id, new output; with wait_s (up to 600), wait for the end (without id: of any); with stop, end it.
     Task(type, prompt, description?, model?, resume?, isolation?, background?): Delegate a self-contained task to a sub-agent with its own context window; only its answer comes back. For broad searches, or work that would fill your context. It can't see this conversation, so include everything it needs. Independent ones in one reply run in parallel; those that change files need isolation for that (a worktree; changes become a branch). background: the answer comes later.

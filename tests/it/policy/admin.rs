@@ -120,7 +120,7 @@ fn rules_of_the_administrator_come_first() {
     assert!(of_auto("wget https://example.org").starts_with("ask:"));
     let (_, said) = seen(&place, &["--allow", "Bash(wget *)"], "touch made.txt");
     assert!(!place.project().join("made.txt").exists());
-    assert!(said.contains("config.toml, --allow: what they allow isn't used"), "{said}");
+    assert!(said.contains("config.toml, --allow: allow rules are ignored"), "{said}");
 }
 
 #[test]

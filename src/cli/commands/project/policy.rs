@@ -71,7 +71,7 @@ pub fn run(cli: &SharedArgs, args: &PolicyArgs) -> Result<(), Failure> {
     let from = |key: &str| opened.loaded.origins.iter().find(|setting| setting.key == key);
     let level = engine.permission().into_str();
     let level = match from("permission") {
-        Some(setting) => format!("{level}, set in {}", setting.place),
+        Some(setting) => format!("{level}, set by {}", setting.place),
         None => format!("{level}, the default of exec"),
     };
     let verdict = found.verdict.as_str();
