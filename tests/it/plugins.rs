@@ -96,7 +96,7 @@ fn a_plugin_is_active_at_one_commit_once_it_is_trusted() {
     assert!(added.contains("It is not active"), "{added}");
     let inactive = place.exec("http://127.0.0.1:9/v1", &["/tools:fix a"]);
     assert_ne!(inactive.status.code(), Some(0));
-    assert!(stderr(&inactive).contains("The plugin tools isn't trusted"), "{}", stderr(&inactive));
+    assert!(stderr(&inactive).contains("the plugin tools isn't trusted"), "{}", stderr(&inactive));
     assert!(!place.project().join("seen.txt").exists());
     assert!(!stdout(&run(&place, &["skills"])).contains("tools:pdf"));
 

@@ -75,6 +75,8 @@ pub fn stem(word: &str) -> &str {
     }
     let word = verb(plural(word));
     match word.strip_suffix(['e', 'y']) {
+        // Not `them`, `man` and `ver`.
+        _ if ["theme", "many", "very"].contains(&word) => word,
         Some(rest) if rest.len() >= 4 || word.ends_with('y') && rest.len() >= 3 => rest,
         _ => word,
     }

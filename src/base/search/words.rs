@@ -167,6 +167,7 @@ mod tests {
         assert_eq!(all("__get_item__"), ["get", "item", "get_item"]);
         assert_eq!(all("readFileSync2"), ["read", "file", "sync2", "readfilesync2"]);
         assert_eq!(all("URLs validators"), ["url", "validator"]);
+        assert_eq!(telling("very many themes").len(), 1, "a theme isn't `them`");
         assert_eq!(all("a 12 404 1234567 deadbeefdeadbeef0123"), ["404"]);
     }
 

@@ -12,7 +12,7 @@ use base::file;
 use base::system::os;
 
 /// Change the last byte with the layout or the word processing, so that older indexes are rebuilt.
-const MAGIC: [u8; 8] = *b"mycodeE\x04";
+const MAGIC: [u8; 8] = *b"mycodeE\x05";
 /// Footer position, footer checksum, magic bytes.
 const TAIL_BYTES: usize = 8 + 4 + 8;
 /// A block ends with the first word beyond this.

@@ -237,6 +237,10 @@ impl App {
         self.popup.as_ref().filter(|_| !self.answering())
     }
 
+    pub fn shows_list(&self) -> bool {
+        self.shown_popup().is_some_and(|popup| !matches!(popup, Popup::Pager(_)))
+    }
+
     pub fn answering(&self) -> bool {
         self.questions.first().is_some_and(|question| question.armed)
     }

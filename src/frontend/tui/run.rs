@@ -9,6 +9,7 @@ use std::time::Duration;
 use crossterm::event::{Event as TerminalEvent, EventStream};
 use futures_util::{Stream, StreamExt as _};
 use ratatui::layout::Size;
+use ratatui::text::Line;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
@@ -348,6 +349,12 @@ impl FrontEnd {
         let mut picture = view::picture(&self.app, width, usize::from(self.screen.room()));
         let due = self.rewrap_at.take_if(|at| Instant::now() >= *at && !picture.popup).is_some()
             && self.screen.is_torn();
+        if self.app.shows_list() {
+            let free = usize::from(self.screen.room()).saturating_sub(picture.lines.len());
+            let above = self.last_lines(free, width);
+            picture.caret = picture.caret.map(|(column, row)| (column, row + above.len()));
+            picture.lines.splice(..0, above);
+        }
         let covered = picture.popup || self.screen.is_covered();
         let same = !due && !resized && !covered && picture.foot == self.shown.foot;
         let waits = for_key && same && Instant::now() < self.complete_at;
@@ -386,6 +393,19 @@ impl FrontEnd {
         self.shown = picture;
         self.typed = false;
         Ok(!waits)
+    }
+
+    /// What was printed last, to stay in sight above a list.
+    fn last_lines(&self, most: usize, width: usize) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        for at in (0..self.printed.len()).rev() {
+            if lines.len() >= most {
+                break;
+            }
+            let before = at.checked_sub(1).map(|before| self.printed[before].kind());
+            lines.splice(..0, self.printed[at].lines(before, width, self.app.theme));
+        }
+        lines.split_off(lines.len().saturating_sub(most))
     }
 
     async fn edit(&mut self) -> io::Result<()> {

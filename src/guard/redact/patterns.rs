@@ -20,115 +20,81 @@ pub struct Rule {
     pub secret: fn(&Captures<'_>) -> Option<PatternMatch>,
 }
 
+const fn rule(
+    signs: &'static str,
+    pattern: &'static str,
+    secret: fn(&Captures<'_>) -> Option<PatternMatch>,
+) -> Rule {
+    Rule { signs, pattern: Pattern::new(pattern), secret }
+}
+
 pub static ANYWHERE: [Rule; 9] = [
-    Rule {
-        signs: "PRIVATE",
-        pattern: Pattern::new(include_str!("private_key.regex")),
-        secret: |found| {
-            let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
-            let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
-            (!body.as_str().trim().is_empty()).then_some((whole.start()..to, "private-key"))
-        },
-    },
+    rule("PRIVATE", include_str!("private_key.regex"), |found| {
+        let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
+        let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
+        (!body.as_str().trim().is_empty()).then_some((whole.start()..to, "private-key"))
+    }),
     // The end of a private key whose start isn't visible.
-    Rule {
-        signs: "PRIVATE",
-        pattern: Pattern::new(include_str!("private_key_end.regex")),
-        secret: |found| Some((found.get(0)?.range(), "private-key")),
-    },
-    Rule {
-        signs: "",
-        pattern: Pattern::new(include_str!("tokens.regex")),
-        secret: |found| match found.name("key") {
-            // Class names and slugs may start like a key, but a key has digits.
-            Some(key) if key.as_str().starts_with("sk-") && !value::has_digit(key.as_str()) => None,
-            Some(key) => Some((key.range(), "api-key")),
-            None => Some((found.name("hook").or_else(|| found.name("token"))?.range(), "token")),
-        },
-    },
+    rule("PRIVATE", include_str!("private_key_end.regex"), |found| {
+        Some((found.get(0)?.range(), "private-key"))
+    }),
+    rule("", include_str!("tokens.regex"), |found| match found.name("key") {
+        // Class names and slugs may start like a key, but a key has digits.
+        Some(key) if key.as_str().starts_with("sk-") && !value::has_digit(key.as_str()) => None,
+        Some(key) => Some((key.range(), "api-key")),
+        None => Some((found.name("hook").or_else(|| found.name("token"))?.range(), "token")),
+    }),
     // Mailgun; `cache-key-…` isn't one.
-    Rule {
-        signs: "key-",
-        pattern: Pattern::new(r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)"),
-        secret: |found| Some((found.get(1)?.range(), "api-key")),
-    },
-    Rule {
-        signs: "://",
-        pattern: Pattern::new(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@<]{0,64}:([^\s/@]{3,})@"),
-        secret: password,
-    },
+    rule("key-", r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)", |found| {
+        Some((found.get(1)?.range(), "api-key"))
+    }),
+    rule("://", r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@<]{0,64}:([^\s/@]{3,})@", password),
     // An address with only a key, as Sentry's.
-    Rule {
-        signs: "://",
-        pattern: Pattern::new(r"[A-Za-z][A-Za-z0-9+.-]*://([a-f0-9]{32,64})@"),
-        secret: |found| Some((found.get(1)?.range(), "api-key")),
-    },
-    Rule {
-        signs: "earer asic uthorization EARER ASIC UTHORIZATION",
-        pattern: Pattern::new(include_str!("authorization.regex")),
-        secret: |found| {
-            let value = found.get(1).filter(|value| value::is_credential(value.as_str()))?;
-            Some((value.range(), "token"))
-        },
-    },
-    Rule {
-        signs: "</",
-        pattern: Pattern::new(r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</"),
-        secret: password,
-    },
+    rule("://", r"[A-Za-z][A-Za-z0-9+.-]*://([a-f0-9]{32,64})@", |found| {
+        Some((found.get(1)?.range(), "api-key"))
+    }),
+    rule("earer asic uthorization EARER ASIC UTHORIZATION", include_str!("authorization.regex"), |found| {
+        let value = found.get(1).filter(|value| value::is_credential(value.as_str()))?;
+        Some((value.range(), "token"))
+    }),
+    rule("</", r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</", password),
     // `password: …` in other languages: the word, a sign or a word for "is", the value.
-    Rule {
-        signs: "密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",
-        pattern: Pattern::new(include_str!("other_languages.regex")),
-        secret: |found| {
+    rule(
+        "密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",
+        include_str!("other_languages.regex"),
+        |found| {
             let (shown, range) = trimmed(found.get(1)?);
             value::is_bare_secret("password", shown, true).then_some((range, "password"))
         },
-    },
+    ),
 ];
 
 /// For what the user typed: sentences such as `the password is …`, `login: me / …`.
 pub static TYPED: [Rule; 3] = [
-    Rule {
-        signs: "",
-        pattern: Pattern::new(include_str!("typed.regex")),
-        secret: |found| {
-            let name = found.get(1).map_or("password", |name| name.as_str()).to_ascii_lowercase();
-            let (shown, range) = trimmed(found.name("told").or_else(|| found.name("near"))?);
-            let is_secret = match found.name("told") {
-                Some(_) => !shown.contains('/') && value::is_bare_secret(&name, shown, true),
-                // `pass` is also a verb.
-                None => value::is_like_password(shown, name == "pass" && found.name("on").is_some()),
-            };
-            is_secret.then(|| (range, value::kind_of(&name)))
-        },
-    },
-    Rule {
-        signs: "",
-        pattern: Pattern::new(include_str!("pin.regex")),
-        secret: |found| Some((found.get(1)?.range(), "password")),
-    },
-    Rule {
-        signs: "",
-        pattern: Pattern::new(include_str!("login.regex")),
-        secret: |found| {
-            let (shown, range) = trimmed(found.get(1)?);
-            value::is_like_password(shown, false).then_some((range, "password"))
-        },
-    },
+    rule("", include_str!("typed.regex"), |found| {
+        let name = found.get(1).map_or("password", |name| name.as_str()).to_ascii_lowercase();
+        let (shown, range) = trimmed(found.name("told").or_else(|| found.name("near"))?);
+        let is_secret = match found.name("told") {
+            Some(_) => !shown.contains('/') && value::is_bare_secret(&name, shown, true),
+            // `pass` is also a verb.
+            None => value::is_like_password(shown, name == "pass" && found.name("on").is_some()),
+        };
+        is_secret.then(|| (range, value::kind_of(&name)))
+    }),
+    rule("", include_str!("pin.regex"), |found| Some((found.get(1)?.range(), "password"))),
+    rule("", include_str!("login.regex"), |found| {
+        let (shown, range) = trimmed(found.get(1)?);
+        value::is_like_password(shown, false).then_some((range, "password"))
+    }),
 ];
 
 /// For a `.env` file: every value is a secret unless it is clearly public.
-pub static DOTENV: [Rule; 1] = [Rule {
-    signs: "=",
-    pattern: Pattern::new(include_str!("dotenv.regex")),
-    secret: |found| {
-        let value = ["double", "single", "bare"].iter().find_map(|group| found.name(group))?;
-        let trimmed = value.as_str().split(" #").next().unwrap_or_default().trim_end();
-        let is_secret = !value::is_public(&found["name"], trimmed);
-        is_secret.then(|| (value.start()..value.start() + trimmed.len(), "env"))
-    },
-}];
+pub static DOTENV: [Rule; 1] = [rule("=", include_str!("dotenv.regex"), |found| {
+    let value = ["double", "single", "bare"].iter().find_map(|group| found.name(group))?;
+    let trimmed = value.as_str().split(" #").next().unwrap_or_default().trim_end();
+    let is_secret = !value::is_public(&found["name"], trimmed);
+    is_secret.then(|| (value.start()..value.start() + trimmed.len(), "env"))
+})];
 
 /// A value assigned to a telling name: the name, the separator, and the value in one of four spellings.
 pub static ASSIGNED: Pattern = Pattern::new(include_str!("assigned.regex"));

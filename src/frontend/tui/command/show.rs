@@ -1,6 +1,6 @@
 //! Commands about viewing: help, lists, context, changes, colors, copying, export.
 
-use super::table::COMMANDS;
+use super::table::{COMMANDS, LINES, SIGNS};
 use crate::tui::app::App;
 use crate::tui::pager::state::{Pager, PagerKind};
 use crate::tui::popup::context::ContextPopup;
@@ -16,21 +16,6 @@ use base::config::theme::ThemeName;
 use base::protocol::ledger::{self, ContextEdit};
 use base::protocol::op::{Control, Quick};
 
-const SIGNS: [(&str, &str); 5] = [
-    ("/command", "run a command; your own: .mycode/commands/*.md, .claude/commands"),
-    ("!command", "run a shell command; its output goes into the context"),
-    ("#text", "save as a rule or a note"),
-    ("@file", "name a file"),
-    ("?", "list the keys (on an empty line)"),
-];
-
-const LINES: [(&str, &str); 4] = [
-    ("N", "choose number N of a question or a list"),
-    ("n WHY", "decline, and say why"),
-    ("v", "show all of a long change"),
-    ("Ctrl-C", "stop the turn; quit when none is running"),
-];
-
 /// `/help keys` prints the key names for `config.toml`.
 pub fn help(app: &mut App, args: &str) {
     if args == "keys" {
@@ -40,9 +25,9 @@ pub fn help(app: &mut App, args: &str) {
     let all = COMMANDS.iter().copied().chain(own);
     let row =
         |[name, args, help]: [&str; 3]| (format!("/{name} {args}").trim_end().to_owned(), help.to_owned());
-    let owned = |(sign, text): &(&str, &str)| ((*sign).to_owned(), (*text).to_owned());
+    let owned = |[sign, text]: &[&str; 2]| ((*sign).to_owned(), (*text).to_owned());
     let plain = app.theme.is_plain();
-    let signs = SIGNS.iter().filter(|(sign, _)| !plain || *sign != "?").map(owned).collect();
+    let signs = SIGNS.iter().filter(|[sign, _]| !plain || *sign != "?").map(owned).collect();
     let keys = if plain { LINES.iter().map(owned).collect() } else { keymap::help() };
     open_help(app, vec![("Commands", all.map(row).collect()), ("Input", signs), ("Keys", keys)]);
 }

@@ -11,6 +11,10 @@ pub static ALIASES: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("alias "));
 /// A command of other agents, and where to find the same here.
 pub static ELSEWHERE: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("elsewhere "));
 
+/// What input may begin with, and keys of the chat without single ones.
+pub static SIGNS: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("input "));
+pub static LINES: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("line "));
+
 fn rows<const N: usize>(kind: &str) -> Vec<[&'static str; N]> {
     let lines = include_str!("commands.txt").lines().filter_map(|line| line.strip_prefix(kind));
     lines

@@ -229,7 +229,6 @@ impl Write for Output {
         Ok(bytes.len())
     }
 
-    /// Nothing: the frame is sent in one piece.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -136,7 +136,6 @@ fn is_empty_line(text: &str, index: usize) -> bool {
     (before.is_empty() || before.ends_with('\n')) && (behind.is_empty() || behind.starts_with('\n'))
 }
 
-/// Whether `w` and `b` stop there.
 fn starts_word(text: &str, index: usize, big: bool) -> bool {
     let kind = class(text, index, big);
     let begins = index == 0 || class(text, previous(text, index), big) != kind;

@@ -9,7 +9,6 @@ use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::grapheme::{line_end, line_start, next, previous};
 use crate::tui::terminal::key_table::EditCommand;
 
-/// Larger counts are typing mistakes.
 const MAX_COUNT: usize = 9_999;
 
 const SHORT: [(char, char, char); 7] = [
