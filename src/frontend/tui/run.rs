@@ -108,7 +108,9 @@ pub async fn run(
     // The engine may already be gone.
     let _ = front.ops.send(Control::Shutdown.into());
     // Write errors on a closed terminal must not hide why the interface ended.
-    let _ = front.draw(false);
+    if matches!(outcome, Ok(TuiOutcome::Quit)) {
+        let _ = front.draw(false);
+    }
     let _ = front.screen.leave();
     let _ = front.output.send();
     setup::set_alternate(false);

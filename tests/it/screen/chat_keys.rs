@@ -86,7 +86,9 @@ fn another_session_is_found() {
     screen.keys("beta task\r");
     screen.wait("Done");
     screen.keys("/resume\r");
-    let list = screen.wait_for("the list", |screen| screen.contains("alpha task"));
+    let shown =
+        screen.wait_for("the list", |screen| screen.contains("Resume") && screen.contains("alpha task"));
+    let (_, list) = shown.split_once("Resume a session").unwrap();
     assert!(!list.contains("beta task"), "the open session is no choice\n{list}");
     screen.keys("zz");
     screen.wait("No match");

@@ -323,7 +323,7 @@ fn permission_rules_are_taken_back() {
     screen.keys("\u{1b}[3~");
     screen.wait_for("no rule", |screen| !screen.contains("to revoke"));
     screen.keys("\u{1b}");
-    screen.wait("Once.");
+    screen.wait_for("the end of the list", |screen| !screen.contains("Permissions"));
     screen.keys("again\r");
     screen.wait("again this session");
     screen.keys("y");

@@ -284,7 +284,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
     screen.keys("/rewind\r");
     screen.wait("before reverting a change in a.txt");
     screen.keys("\u{1b}");
-    screen.wait("Changed.");
+    screen.wait_for("the end of the list", |screen| !screen.contains("Rewind to before"));
     screen.keys("look again\r");
     screen.wait("I see.");
     let requests = server.requests();

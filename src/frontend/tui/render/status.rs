@@ -88,9 +88,13 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     let waits = !app.questions.is_empty() && app.shown_popup().is_some();
     let left =
         if waits { "? Waiting for your answer · Tab".to_owned() } else { format!("  {}{facts}", vim(app)) };
+    let text = app.composer.text();
+    let is_memo = text.starts_with('#') && !text.starts_with("##") && !text.contains('\n');
     let hint = match &app.hint {
         Some(hint) => hint.clone(),
         None if !app.questions.is_empty() => String::new(),
+        None if text.starts_with('!') => "Enter to run it in your shell".to_owned(),
+        None if is_memo => "Enter to save it as a rule or a note".to_owned(),
         None if app.turn.is_some() => "Enter to steer".to_owned(),
         None => "/help".to_owned(),
     };

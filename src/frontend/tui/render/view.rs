@@ -104,7 +104,11 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
             caret = Some((picture.lines.len(), column));
             picture.lines.extend(lines.into_iter().take(search_room));
         } else {
-            let (lines, at) = composer(app, width, left.max(1), room);
+            let (lines, at, hidden) = composer(app, width, left.max(1), room);
+            if hidden > 0 && rule_rows > 0 {
+                let label = format!("── {} hidden ", text::plural(hidden, "row"));
+                picture.lines[0] = Line::styled(format!("{label:─<width$}"), theme.dim());
+            }
             caret = Some((picture.lines.len() + at.0, at.1));
             let left = left.max(1).saturating_sub(lines.len());
             picture.lines.extend(lines);
@@ -120,12 +124,19 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
     picture
 }
 
-fn composer(app: &App, width: usize, room: usize, screen: usize) -> (Vec<Line<'static>>, (usize, usize)) {
+/// Its rows, the caret's row and column, and how many rows are hidden.
+fn composer(
+    app: &App,
+    width: usize,
+    room: usize,
+    screen: usize,
+) -> (Vec<Line<'static>>, (usize, usize), usize) {
     let theme = app.theme;
     let drawn = app.composer.draw(width.saturating_sub(3).max(1));
     let most = COMPOSER_ROWS.max(screen / 3).min(room).max(1);
+    let hidden = drawn.rows.len().saturating_sub(most);
     let (row, column) = drawn.caret;
-    let start = (row + 1).saturating_sub(most).min(drawn.rows.len().saturating_sub(most));
+    let start = (row + 1).saturating_sub(most).min(hidden);
     let mut lines: Vec<Line<'static>> = Vec::new();
     for (index, text) in drawn.rows.into_iter().enumerate().skip(start).take(most) {
         let mark = if index == 0 { "› " } else { "  " };
@@ -136,7 +147,7 @@ fn composer(app: &App, width: usize, room: usize, screen: usize) -> (Vec<Line<'s
         let words = Span::styled(wrap::clip(words, width.saturating_sub(3)), theme.dim());
         lines = vec![Line::from(vec![Span::styled("› ", theme.user()), words])];
     }
-    (lines, (row - start.min(row), (column + 2).min(width.saturating_sub(1))))
+    (lines, (row - start.min(row), (column + 2).min(width.saturating_sub(1))), hidden)
 }
 
 fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
