@@ -164,10 +164,10 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     }
     notices.extend(dispatcher.policy.rules().damage());
     if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.can_mask(setup.interactive) {
-        notices.push(texts::denied_by_words_only());
+        notices.push(texts::DENIED_BY_WORDS_ONLY.to_owned());
     }
     if loaded.web.search && dispatcher.cx.web.searcher.is_none() {
-        notices.push(texts::no_web_search());
+        notices.push(texts::NO_WEB_SEARCH.to_owned());
     }
     let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);

@@ -254,7 +254,7 @@ impl Engine {
         let focus = focus.unwrap_or_default();
         let work = async { told = Some(window.compact(conversation, sampler, &control, focus).await) };
         let running = listener.drive(work, ops, &mut self.deferred, &control).await;
-        let (level, text) = told.unwrap_or((Level::Info, texts::compaction_stopped()));
+        let (level, text) = told.unwrap_or((Level::Info, texts::COMPACTION_STOPPED.to_owned()));
         self.notice(level, text);
         self.send_window();
         self.after(&control);
@@ -368,7 +368,7 @@ impl Engine {
     async fn fork(&mut self, session: &str) {
         let (own, log) = (&self.agent.conversation.id, self.agent.conversation.log_path());
         if own == session && !log.exists() {
-            return self.notice(Level::Warning, texts::session_empty());
+            return self.notice(Level::Warning, texts::SESSION_EMPTY.to_owned());
         }
         match sessions::fork(&self.deps.project_state, &self.deps.cx.root, session).await {
             Ok(path) => self.resume(&path).await,

@@ -79,7 +79,7 @@ impl Maintainer {
                 notice(events, Level::Info, texts::open_notes(&open));
             }
         } else if interactive && phase == Phase::Do && policy.mode() == Mode::Plan {
-            notice(events, Level::Warning, texts::plan_not_accepted());
+            notice(events, Level::Warning, texts::PLAN_NOT_ACCEPTED.to_owned());
             self.end(agent, events).await;
             return None;
         }

@@ -71,12 +71,13 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         }
         Quick::NameSession { session, title } => {
             let title = deps.prompts.redacted(&title);
-            answer(events, move || match stored::rename(&state, &session, &title) {
-                Ok(()) => Event::Notice { level: Level::Info, text: texts::session_renamed(&title) },
-                Err(_) if !log.exists() => {
-                    Event::Notice { level: Level::Warning, text: texts::session_empty() }
-                }
-                Err(why) => Event::Notice { level: Level::Warning, text: texts::session_unchanged(why) },
+            answer(events, move || {
+                let (level, text) = match stored::rename(&state, &session, &title) {
+                    Ok(()) => (Level::Info, texts::session_renamed(&title)),
+                    Err(_) if !log.exists() => (Level::Warning, texts::SESSION_EMPTY.to_owned()),
+                    Err(why) => (Level::Warning, texts::session_unchanged(why)),
+                };
+                Event::Notice { level, text }
             });
         }
         Quick::DeleteSession { session } => {

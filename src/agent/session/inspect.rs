@@ -45,7 +45,7 @@ pub fn stats(log: &Path) -> Event {
             texts::session_stats(&id, render::bullets(&report).trim_end())
         }
         Err(error) if log.exists() => return unreadable(&error),
-        _ => texts::session_empty(),
+        _ => texts::SESSION_EMPTY.to_owned(),
     };
     Event::Notice { level: Level::Info, text }
 }
@@ -72,7 +72,7 @@ pub fn changes(cx: &ToolCx, turn: bool) -> Event {
 pub fn export(exporter: Exporter, log: &Path, file: &Path, force: bool) -> Event {
     let (level, text) = match exporter(log, file, force) {
         Ok(()) => (Level::Info, texts::exported(file.display())),
-        Err(_) if !log.exists() => (Level::Warning, texts::session_empty()),
+        Err(_) if !log.exists() => (Level::Warning, texts::SESSION_EMPTY.to_owned()),
         Err(error) => (Level::Warning, texts::not_exported(error)),
     };
     Event::Notice { level, text }
@@ -80,7 +80,7 @@ pub fn export(exporter: Exporter, log: &Path, file: &Path, force: bool) -> Event
 
 fn unreadable(error: &std::io::Error) -> Event {
     let missing = error.kind() == ErrorKind::NotFound;
-    let text = if missing { texts::session_empty() } else { texts::log_unreadable(error) };
+    let text = if missing { texts::SESSION_EMPTY.to_owned() } else { texts::log_unreadable(error) };
     Event::Notice { level: Level::Warning, text }
 }
 

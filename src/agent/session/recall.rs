@@ -47,7 +47,7 @@ impl LogOriginals {
         }
         let lines: Vec<String> =
             hits.iter().map(|hit| format!("{} {}: {}", hit.id, hit.kind, hit.snippet)).collect();
-        Ok(format!("{}\n{}", lines.join("\n"), texts::recall_more()))
+        Ok(format!("{}\n{}", lines.join("\n"), texts::RECALL_MORE.to_owned()))
     }
 }
 

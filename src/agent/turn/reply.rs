@@ -104,7 +104,7 @@ impl ReplyRequest<'_> {
         let any = refused.drop_reasoning(self.conversation)?;
         if any {
             self.window.bind_reasoning();
-            self.control.notice(Level::Info, texts::reasoning_rejected());
+            self.control.notice(Level::Info, texts::REASONING_REJECTED.to_owned());
         }
         Ok(any)
     }
@@ -139,7 +139,7 @@ impl ReplyRequest<'_> {
 
     /// The reply needs more of the window, whose size is unchanged.
     async fn make_room_for_reply(&mut self, configured: (u64, u64)) -> Result<(), TurnError> {
-        let reason = texts::reply_filled_window();
+        let reason = texts::REPLY_FILLED_WINDOW.to_owned();
         let _ = self.control.events.send(Event::Retrying { attempt: 2, of: 2, wait_ms: 0, reason });
         let (window, reserve) = self.window.size();
         self.window.resize((window * 7 / 10, reserve));

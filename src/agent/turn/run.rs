@@ -208,7 +208,7 @@ impl<'a> Turn<'a> {
             }
             if !reply.calls.is_empty() {
                 if reply.was_cut() {
-                    self.control.notice(Level::Warning, texts::output_limit_with_calls());
+                    self.control.notice(Level::Warning, texts::OUTPUT_LIMIT_WITH_CALLS.to_owned());
                 }
                 (empty, cuts) = (0, if reply.was_cut() { cuts } else { 0 });
                 self.run_calls(&reply).await?;

@@ -271,10 +271,10 @@ fn apply(conversation: &mut Conversation, stage: CompactionStage) -> Result<(), 
 pub fn told(outcome: Result<CompactionOutcome, LogError>, before: u64, after: u64) -> (Level, String) {
     let text = match outcome {
         Ok(CompactionOutcome::Done) => texts::compacted(before, after),
-        Ok(CompactionOutcome::Nothing) => texts::nothing_to_compact(),
-        Ok(CompactionOutcome::Interrupted) => texts::compaction_stopped(),
-        Ok(CompactionOutcome::Blocked) => texts::compaction_blocked(),
-        Ok(CompactionOutcome::NotSmaller) => texts::summary_not_smaller(),
+        Ok(CompactionOutcome::Nothing) => texts::NOTHING_TO_COMPACT.to_owned(),
+        Ok(CompactionOutcome::Interrupted) => texts::COMPACTION_STOPPED.to_owned(),
+        Ok(CompactionOutcome::Blocked) => texts::COMPACTION_BLOCKED.to_owned(),
+        Ok(CompactionOutcome::NotSmaller) => texts::SUMMARY_NOT_SMALLER.to_owned(),
         Err(error) => return (Level::Error, error.to_string()),
     };
     (Level::Info, text)

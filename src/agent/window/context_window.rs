@@ -96,7 +96,7 @@ impl ContextWindow {
         let cut_before = conversation.cut_messages();
         self.fit_or_unpin(conversation, sampler, control).await?;
         if conversation.cut_messages() > cut_before {
-            control.notice(Level::Warning, texts::message_truncated());
+            control.notice(Level::Warning, texts::MESSAGE_TRUNCATED.to_owned());
         }
         if control.cancel.is_cancelled() {
             return Err(FitError::Interrupted);

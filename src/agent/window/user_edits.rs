@@ -54,8 +54,7 @@ pub fn release_pins(conversation: &mut Conversation) -> Result<usize, LogError> 
 
 /// The size in tokens after undoing the last compaction, or why that is refused.
 pub fn plan_uncompact(sizes: RequestSizes<'_>) -> Result<u64, String> {
-    let growth =
-        sizes.conversation.state.history.unarchive_growth().ok_or_else(texts::nothing_to_uncompact)?;
+    let growth = sizes.conversation.state.history.unarchive_growth().ok_or(texts::NOTHING_TO_UNCOMPACT)?;
     let size = sizes.estimated() + sizes.calibrated(growth);
     if size >= sizes.limit() { Err(texts::uncompact_too_large(size, sizes.limit())) } else { Ok(size) }
 }

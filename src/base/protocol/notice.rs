@@ -28,22 +28,10 @@ pub fn compacted(before: u64, after: u64) -> String {
     format!("Compacted: about {} → {} tokens.", human_tokens(before), human_tokens(after))
 }
 
-pub fn nothing_to_compact() -> String {
-    "Nothing to compact: recent turns are kept.".to_owned()
-}
-
-pub fn compaction_stopped() -> String {
-    "Compaction stopped; nothing changed.".to_owned()
-}
-
-pub fn compaction_blocked() -> String {
-    "Compaction was blocked by a hook; nothing changed.".to_owned()
-}
-
-pub fn summary_not_smaller() -> String {
-    "Nothing to compact: a summary would not save space.".to_owned()
-}
-
+pub const NOTHING_TO_COMPACT: &str = "Nothing to compact: recent turns are kept.";
+pub const COMPACTION_STOPPED: &str = "Compaction stopped; nothing changed.";
+pub const COMPACTION_BLOCKED: &str = "Compaction was blocked by a hook; nothing changed.";
+pub const SUMMARY_NOT_SMALLER: &str = "Nothing to compact: a summary would not save space.";
 /// Extracted facts replaced the older turns; `disabled`: auto-compaction gave up.
 pub fn summary_failed(reason: impl Display, disabled: bool) -> String {
     let more =
@@ -55,10 +43,8 @@ pub fn uncompacted(size: u64) -> String {
     format!("Compaction undone: about {} tokens now.", human_tokens(size))
 }
 
-pub fn nothing_to_uncompact() -> String {
-    "Nothing to undo: no compaction in this session can be undone. /recall shows single items.".to_owned()
-}
-
+pub const NOTHING_TO_UNCOMPACT: &str =
+    "Nothing to undo: no compaction in this session can be undone. /recall shows single items.";
 pub fn uncompact_too_large(size: u64, limit: u64) -> String {
     format!(
         "Can't undo the compaction: the context would take about {} tokens, but only {} fit. Use /recall for single items, \
@@ -104,12 +90,8 @@ pub fn context_limit(server_message: &str) -> String {
     format!("The server reports a full context window ({server_message}). Making room and retrying.")
 }
 
-pub fn message_truncated() -> String {
-    "Your message is too long for the window: the model sees its beginning and end, and can recall the rest. Put \
-     long text into a file and mention it with @ instead."
-        .to_owned()
-}
-
+pub const MESSAGE_TRUNCATED: &str = "Your message is too long for the window: the model sees its beginning and end, and can recall the rest. Put \
+     long text into a file and mention it with @ instead.";
 pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
     format!(
         "The server truncated the prompt without an error: {} tokens were sent, it used {}. Requests stay within that \
@@ -120,23 +102,11 @@ pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
     )
 }
 
-pub fn denied_by_words_only() -> String {
-    "this machine has no namespaces, so --deny rules about files are fully enforced only in the sandbox: commands that run outside it (because you approve them, or at full) are stopped if they name the files, but not if they reach them another way"
-        .to_owned()
-}
-
-pub fn output_limit_with_calls() -> String {
-    "The reply was cut off at the model's output limit; only complete tool calls were run.".to_owned()
-}
-
-pub fn reasoning_rejected() -> String {
-    "the server no longer accepts earlier reasoning; continuing without it".to_owned()
-}
-
-pub fn reply_filled_window() -> String {
-    "the reply filled the window; making room".to_owned()
-}
-
+pub const DENIED_BY_WORDS_ONLY: &str = "this machine has no namespaces, so --deny rules about files are fully enforced only in the sandbox: commands that run outside it (because you approve them, or at full) are stopped if they name the files, but not if they reach them another way";
+pub const OUTPUT_LIMIT_WITH_CALLS: &str =
+    "The reply was cut off at the model's output limit; only complete tool calls were run.";
+pub const REASONING_REJECTED: &str = "the server no longer accepts earlier reasoning; continuing without it";
+pub const REPLY_FILLED_WINDOW: &str = "the reply filled the window; making room";
 // What goes with a message.
 
 pub fn image_attached(image: &Image) -> String {
@@ -158,10 +128,7 @@ pub fn permission_locked(level: &str, place: &str) -> String {
     format!("The permission level is {level}: {place} doesn't allow a higher one.")
 }
 
-pub fn rules_changed() -> String {
-    "The project rules changed on disk; the model sees the new version.".to_owned()
-}
-
+pub const RULES_CHANGED: &str = "The project rules changed on disk; the model sees the new version.";
 pub fn rules_truncated(window: u64) -> String {
     format!(
         "The project rules take more than a tenth of the window ({} tokens), so the model gets their headings and \
@@ -232,10 +199,7 @@ pub fn session_lines_skipped(lines: usize) -> String {
     format!("Skipped {} of the session log that could not be read.", plural(lines, "damaged line"))
 }
 
-pub fn session_empty() -> String {
-    "The session is empty. Send a message first.".to_owned()
-}
-
+pub const SESSION_EMPTY: &str = "The session is empty. Send a message first.";
 pub fn session_stats(id: &str, figures: &str) -> String {
     format!("Session {id} so far:\n{figures}\n`mycode report` prints this and more.")
 }
@@ -252,10 +216,7 @@ pub fn recall_no_match(query: &str) -> String {
     format!("No matches for '{query}' in this session.")
 }
 
-pub fn recall_more() -> String {
-    "Use /recall ID to show an item in full.".to_owned()
-}
-
+pub const RECALL_MORE: &str = "Use /recall ID to show an item in full.";
 // The model.
 
 pub fn model_failed(error: impl Display, hint: impl Display) -> String {
@@ -332,11 +293,7 @@ pub fn open_notes(rows: &[String]) -> String {
     format!("Open notes:\n  {}", rows.join("\n  "))
 }
 
-pub fn plan_not_accepted() -> String {
-    "Maintenance stopped before its last phase: the plan was not accepted. `/maintain --phase do` carries it out."
-        .to_owned()
-}
-
+pub const PLAN_NOT_ACCEPTED: &str = "Maintenance stopped before its last phase: the plan was not accepted. `/maintain --phase do` carries it out.";
 pub fn plan_not_written(error: impl Display) -> String {
     format!("Couldn't save the plan ({error}); it's in the reply above.")
 }
@@ -345,12 +302,8 @@ pub fn rule_not_saved(error: impl Display) -> String {
     format!("The rule could not be saved ({error}); it applies to this session only.")
 }
 
-pub fn no_web_search() -> String {
-    "web_search = \"provider\" has no effect: this model's server has no search that mycode knows. An MCP server with a \
-     search tool does the same."
-        .to_owned()
-}
-
+pub const NO_WEB_SEARCH: &str = "web_search = \"provider\" has no effect: this model's server has no search that mycode knows. An MCP server with a \
+     search tool does the same.";
 pub fn sandbox_degraded(missing: &str) -> String {
     format!("Sandbox degraded: {missing} unavailable. `mycode doctor` shows why.")
 }

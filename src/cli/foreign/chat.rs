@@ -23,5 +23,7 @@ pub fn translated(
     let mut done = rewrite(&rows, args.iter().cloned(), takes_value)?;
     let sessions = done.take(RESUME);
     let resumed = sessions.into_iter().flat_map(|id| [RESUME.to_owned(), id]).filter(|arg| !arg.is_empty());
-    Ok(Some(resumed.map(OsString::from).chain(done.options).chain(done.words).collect()))
+    let pictures = done.take("--image").into_iter().map(|file| format!("@\"{file}\""));
+    let words = pictures.map(OsString::from).chain(done.words);
+    Ok(Some(resumed.map(OsString::from).chain(done.options).chain(words).collect()))
 }

@@ -352,10 +352,11 @@ impl FrontEnd {
         let due = self.rewrap_at.take_if(|at| Instant::now() >= *at && !picture.popup).is_some()
             && self.screen.is_torn();
         if self.app.shows_list() {
+            // What was printed last stays in sight.
             let free = usize::from(self.screen.room()).saturating_sub(picture.lines.len());
-            let above = self.last_lines(free, width);
-            picture.caret = picture.caret.map(|(column, row)| (column, row + above.len()));
-            picture.lines.splice(..0, above);
+            let (mut above, _) = self.printed_from(self.printed.len().saturating_sub(free), None, width);
+            let hidden = above.len().saturating_sub(free);
+            picture.lines.splice(..0, above.drain(hidden..));
         }
         let covered = picture.popup || self.screen.is_covered();
         let same = !due && !resized && !covered && picture.foot == self.shown.foot;
@@ -366,11 +367,8 @@ impl FrontEnd {
         let fresh = if waits { 0 } else { std::mem::take(&mut self.fresh) };
         let from = if due { 0 } else { self.printed.len().saturating_sub(fresh) };
         self.last_printed = self.last_printed.filter(|_| !due);
-        let mut lines = Vec::new();
-        for entry in self.printed.range(from..) {
-            lines.extend(entry.lines(self.last_printed, width, self.app.theme));
-            self.last_printed = Some(entry.kind());
-        }
+        let (lines, last) = self.printed_from(from, self.last_printed, width);
+        self.last_printed = last;
         if due {
             self.screen.rewrap(lines, &picture)?;
         } else {
@@ -397,17 +395,18 @@ impl FrontEnd {
         Ok(!waits)
     }
 
-    /// What was printed last, to stay in sight above a list.
-    fn last_lines(&self, most: usize, width: usize) -> Vec<Line<'static>> {
+    fn printed_from(
+        &self,
+        from: usize,
+        mut before: Option<TranscriptKind>,
+        width: usize,
+    ) -> (Vec<Line<'static>>, Option<TranscriptKind>) {
         let mut lines = Vec::new();
-        for at in (0..self.printed.len()).rev() {
-            if lines.len() >= most {
-                break;
-            }
-            let before = at.checked_sub(1).map(|before| self.printed[before].kind());
-            lines.splice(..0, self.printed[at].lines(before, width, self.app.theme));
+        for entry in self.printed.range(from..) {
+            lines.extend(entry.lines(before, width, self.app.theme));
+            before = Some(entry.kind());
         }
-        lines.split_off(lines.len().saturating_sub(most))
+        (lines, before)
     }
 
     async fn edit(&mut self) -> io::Result<()> {

@@ -126,7 +126,7 @@ pub async fn record_prompt(
         notice(events, Level::Info, texts::image_attached(&image));
     }
     if reminders::rules(conversation, &window.prompt)? {
-        notice(events, Level::Info, texts::rules_changed());
+        notice(events, Level::Info, texts::RULES_CHANGED.to_owned());
     }
     if let Some(journal) = cx.journal.as_ref().filter(|_| !input.sub_agent) {
         journal.begin_turn(id.0, &title);

@@ -124,13 +124,10 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
     picture
 }
 
-/// Its rows, the caret's row and column, and how many rows are hidden.
-fn composer(
-    app: &App,
-    width: usize,
-    room: usize,
-    screen: usize,
-) -> (Vec<Line<'static>>, (usize, usize), usize) {
+/// Rows, the caret's row and column, and how many rows are hidden.
+type Rows = (Vec<Line<'static>>, (usize, usize), usize);
+
+fn composer(app: &App, width: usize, room: usize, screen: usize) -> Rows {
     let theme = app.theme;
     let drawn = app.composer.draw(width.saturating_sub(3).max(1));
     let most = COMPOSER_ROWS.max(screen / 3).min(room).max(1);

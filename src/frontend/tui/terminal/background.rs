@@ -77,7 +77,6 @@ pub fn parse(answer: &str) -> Option<Background> {
 #[derive(Debug, Default)]
 pub struct LateAnswer {
     awaited: bool,
-    /// Keys that may be part of an answer.
     held: Vec<Event>,
     text: String,
 }

@@ -142,7 +142,6 @@ pub enum PagerMove {
 pub struct KeyRow {
     pub action: Action,
     pub name: &'static str,
-    /// Separated by spaces.
     pub keys: &'static str,
     pub help: &'static str,
 }
