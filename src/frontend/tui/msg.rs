@@ -30,9 +30,10 @@ pub enum Cmd {
     Send(Op),
     Print(TranscriptEntry),
     /// Scroll everything visible into the scrollback and start at the top of an empty screen.
-    ClearScreen,
-    /// What was printed so far was rewound: don't print it again.
-    Forget,
+    /// `forget`: what was printed so far was rewound, and is not printed again.
+    ClearScreen {
+        forget: bool,
+    },
     /// Open a workspace-relative file in the user's editor.
     Edit(String),
     /// Edit this text in the user's editor; answered by `Msg::Edited`.

@@ -268,8 +268,7 @@ impl PlainChat {
                 Cmd::Print(entry) => self.entry(&entry)?,
                 Cmd::Edit(file) => self.print(&format!("Edit {file} in another window, then answer."))?,
                 Cmd::Quit => quit = true,
-                Cmd::ClearScreen
-                | Cmd::Forget
+                Cmd::ClearScreen { .. }
                 | Cmd::Suspend
                 | Cmd::Compose(_)
                 | Cmd::PastePicture

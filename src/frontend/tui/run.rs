@@ -288,14 +288,13 @@ impl FrontEnd {
                     self.printed.push_back(entry);
                     self.fresh += 1;
                 }
-                Cmd::Forget => {
-                    self.draw(false)?;
-                    self.printed.clear();
-                }
-                Cmd::ClearScreen => {
+                Cmd::ClearScreen { forget } => {
                     // First, so that pending pieces reach the scrollback.
                     self.draw(false)?;
                     self.screen.clear()?;
+                    if forget {
+                        self.printed.clear();
+                    }
                 }
                 Cmd::Copy(text) => {
                     let is_set = |name: &str| std::env::var_os(name).is_some();

@@ -25,7 +25,6 @@ use base::sanitize;
 pub type Row = Vec<Cell>;
 
 const FREE_ROWS: usize = 4;
-const MOST_ROWS: usize = 1_000;
 /// Frames after a resize during which the cursor doesn't go to the caret.
 const UNSETTLED: u8 = 20;
 const PLAIN: Style = (Color::Reset, Color::Reset, Modifier::empty());
@@ -49,9 +48,8 @@ pub struct Screen<W: Write> {
     settled: u8,
     popup: Option<Vec<Row>>,
     waiting: Vec<Line<'static>>,
-    /// Columns of the printed rows, as many as a screen can have.
+    /// Columns of the printed rows.
     widths: Vec<usize>,
-    widest: usize,
     rewrapped: bool,
     /// The terminal rewraps long lines when it becomes narrower.
     reflows: bool,
@@ -69,7 +67,6 @@ impl<W: Write> Screen<W> {
             popup: None,
             waiting: Vec::new(),
             widths: Vec::new(),
-            widest: 0,
             rewrapped: false,
             reflows,
         }
@@ -149,7 +146,7 @@ impl<W: Write> Screen<W> {
 
     /// Whether printed lines must be wrapped anew: the terminal cut some. Once they were, they always are.
     pub fn is_torn(&self) -> bool {
-        self.rewrapped || self.widest > usize::from(self.size.width)
+        self.rewrapped || self.widths.iter().any(|used| *used > usize::from(self.size.width))
     }
 
     /// Replaces everything printed so far by `lines`, wrapped for the new width. What is above stays while all of it is
@@ -170,16 +167,9 @@ impl<W: Write> Screen<W> {
             self.out.write_all(b"\x1b[3J")?;
         }
         self.widths.clear();
-        (self.widest, self.rewrapped) = (0, true);
+        self.rewrapped = true;
         self.waiting.clear();
         self.show(lines, picture)
-    }
-
-    fn printed(&mut self, row: &Row) {
-        self.widest = self.widest.max(used(row));
-        if self.widths.len() < MOST_ROWS {
-            self.widths.push(used(row));
-        }
     }
 
     /// Scrolls everything visible into the scrollback and starts the viewport at the top.
@@ -212,7 +202,7 @@ impl<W: Write> Screen<W> {
             let row = self.row(line);
             cells(&mut self.out, &row, 0..row.len())?;
             self.out.write_all(b"\r\n")?;
-            self.printed(&row);
+            self.widths.push(used(&row));
         }
         Ok(())
     }
@@ -234,7 +224,7 @@ impl<W: Write> Screen<W> {
                 cells(&mut self.out, &row, 0..row.len())?;
             }
             self.out.write_all(b"\r\n")?;
-            self.printed(&row);
+            self.widths.push(used(&row));
             self.drawn.remove(0);
         }
         Ok(())

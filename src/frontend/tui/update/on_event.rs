@@ -145,8 +145,7 @@ pub fn apply(app: &mut App, event: Event) {
         Event::Draft { text } => app.composer.remember(&text),
         Event::Rewound(done) => {
             if done.part.conversation() {
-                app.command(Cmd::ClearScreen);
-                app.command(Cmd::Forget);
+                app.command(Cmd::ClearScreen { forget: true });
             }
             if let Some(text) = done.text.filter(|_| app.composer.is_empty()) {
                 app.composer.restore(&text);
@@ -220,7 +219,7 @@ fn session(app: &mut App, mut info: SessionInfo) {
             if before.workspace != info.workspace {
                 app.files = Files::default();
             }
-            app.command(Cmd::ClearScreen);
+            app.command(Cmd::ClearScreen { forget: false });
             app.inform(format!("──── session {} ────", info.id));
         }
         Some(before) => {

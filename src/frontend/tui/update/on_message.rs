@@ -103,7 +103,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
     let escape_armed = std::mem::take(&mut app.escape_armed);
     match keymap::action(Place::Everywhere, key) {
         Some(Action::Suspend) => return app.command(Cmd::Suspend),
-        Some(Action::Redraw) => return app.command(Cmd::ClearScreen),
+        Some(Action::Redraw) => return app.command(Cmd::ClearScreen { forget: false }),
         Some(Action::FoldTodos) => {
             app.todos_folded = !app.todos_folded;
             return;
