@@ -44,7 +44,9 @@ impl PhrasePattern {
     #[allow(clippy::expect_used)]
     pub fn is_match(&self, text: &str) -> bool {
         let config = meta::Config::new().auto_prefilter(false).dfa(false).hybrid(false).onepass(false);
-        let compile = || meta::Regex::builder().configure(config).build(self.source);
-        self.compiled.get_or_init(|| compile().expect("a built-in pattern is valid")).is_match(text)
+        let compiled = self.compiled.get_or_init(|| {
+            meta::Regex::builder().configure(config).build(self.source).expect("a built-in pattern is valid")
+        });
+        compiled.is_match(text)
     }
 }

@@ -301,6 +301,13 @@ fn a_program_answers_for_the_user_as_with_claude() {
         .sum();
     assert!(used > 0 && Some(used) == usage["totalTokens"].as_u64(), "{usage}");
     assert_eq!(host.ask(&json!({"subtype": "rename_session", "title": "Named"}))["subtype"], "success");
+    for (request, known) in [
+        (json!({"subtype": "background_tasks"}), true),
+        (json!({"subtype": "stop_task", "task_id": "one"}), false),
+        (json!({"subtype": "mcp_reconnect", "serverName": "none"}), false),
+    ] {
+        assert_eq!(host.ask(&request)["subtype"], if known { "success" } else { "error" }, "{request}");
+    }
     assert!(
         host.ask(&json!({"subtype": "rewind_files"}))["error"].as_str().unwrap().contains("rewind_files")
     );

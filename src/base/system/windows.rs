@@ -88,14 +88,10 @@ pub fn make_link(to: &Path, link: &Path) -> io::Result<()> {
 }
 
 pub fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
-    let mut done = 0;
-    while done < bytes.len() {
-        match file.seek_read(&mut bytes[done..], at + done as u64)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            count => done += count,
-        }
+    match file.seek_read(bytes, at)? {
+        count if count == bytes.len() => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
-    Ok(())
 }
 
 pub fn path_of(bytes: Vec<u8>) -> PathBuf {
@@ -141,10 +137,7 @@ pub fn end_with_parent() -> u32 {
 }
 
 pub fn become_program(command: &mut Command) -> io::Error {
-    match command.status() {
-        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
-        Err(error) => error,
-    }
+    command.status().map_or_else(|error| error, |status| std::process::exit(status.code().unwrap_or(1)))
 }
 
 pub fn wait_for_end(_: &Child) {}

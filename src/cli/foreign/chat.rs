@@ -20,7 +20,7 @@ pub fn translated(
     if !args.iter().take_while(|arg| *arg != "--").any(is_theirs) {
         return Ok(None);
     }
-    let mut done = rewrite(&rows, args.iter().cloned(), takes_value)?;
+    let mut done = rewrite(&rows, args.iter().cloned(), takes_value, |_| false)?;
     let sessions = done.take(RESUME);
     let resumed = sessions.into_iter().flat_map(|id| [RESUME.to_owned(), id]).filter(|arg| !arg.is_empty());
     let pictures = done.take("--image").into_iter().map(|file| format!("@\"{file}\""));

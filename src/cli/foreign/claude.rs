@@ -23,7 +23,7 @@ pub fn translated(
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,
 ) -> Result<Rewritten, Failure> {
-    let mut done = rewrite(&table("Options of claude -p"), args, takes_value)?;
+    let mut done = rewrite(&table("Options of claude -p"), args, takes_value, |_| false)?;
     for model in done.take("--model") {
         if ALIASES.contains(&model.as_str()) {
             done.notes.push(format!(

@@ -21,12 +21,12 @@ pub fn translated(
 ) -> Result<(&'static str, Rewritten), Failure> {
     let mut settings = Vec::new();
     let kept: Vec<OsString> = separated(args, &mut settings);
-    let mut done = rewrite(&ROWS, kept.iter().cloned(), &takes_value)?;
+    let mut done = rewrite(&ROWS, kept.iter().cloned(), &takes_value, |_| false)?;
     let reviews = reviewed(&done);
     if reviews {
         let mut rows = table("Options of codex exec review");
         rows.extend(table(EXEC));
-        done = rewrite(&rows, kept.into_iter(), takes_value)?;
+        done = rewrite(&rows, kept.into_iter(), takes_value, |_| false)?;
         let words = std::mem::take(&mut done.words);
         if words.len() > 1 {
             let mut focus = OsString::from("--focus=");

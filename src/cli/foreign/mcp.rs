@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use super::rewrite::{rewrite_until, table};
+use super::rewrite::{rewrite, table};
 use crate::cli::report::Failure;
 
 pub fn translated(
@@ -12,7 +12,7 @@ pub fn translated(
 ) -> Result<(Vec<OsString>, Vec<String>), Failure> {
     let is_url = |word: &OsString| word.to_string_lossy().contains("://");
     let rows = table("Options of claude mcp add and codex mcp add");
-    let done = rewrite_until(&rows, args, takes_value, |words| words.len() > 1 && !is_url(&words[1]))?;
+    let done = rewrite(&rows, args, takes_value, |words| words.len() > 1 && !is_url(&words[1]))?;
     let mut line: Vec<OsString> = vec!["mcp".into(), "add".into()];
     line.extend(done.options);
     let mut words = done.words.into_iter();

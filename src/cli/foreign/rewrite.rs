@@ -58,16 +58,8 @@ pub struct Rewritten {
 }
 
 /// The first row that has an option says what it is. `takes_value` knows our own; whatever the table hasn't is passed on.
-pub fn rewrite(
-    table: &[OptionRow],
-    args: impl Iterator<Item = OsString>,
-    takes_value: impl Fn(&str) -> bool,
-) -> Result<Rewritten, Failure> {
-    rewrite_until(table, args, takes_value, |_| false)
-}
-
 /// Everything after the words that `ends` knows is a word.
-pub fn rewrite_until(
+pub fn rewrite(
     table: &[OptionRow],
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,

@@ -16,8 +16,9 @@ use super::chatgpt;
 use base::config::provider::vendors::VENDORS;
 use base::config::settings::KeySource;
 use base::model::provider::ProviderError;
+use base::process::run::KillOnDrop;
 use base::secret::{self, Secret};
-use base::system::os::{self, Signal};
+use base::system::os;
 use base::text;
 
 /// A cloud's tool may ask its server, a password manager its user.
@@ -63,15 +64,6 @@ pub async fn token(source: &KeySource, refused: Option<&Secret>) -> Result<Secre
     Ok(token)
 }
 
-/// Ends everything that the command started.
-struct Group(i32);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        os::send_to_group(self.0, Signal::KILL);
-    }
-}
-
 /// The error is the end of a sentence.
 async fn run(line: &str) -> Result<Secret, String> {
     let mut command = Command::new("sh");
@@ -81,10 +73,10 @@ async fn run(line: &str) -> Result<Secret, String> {
     }
     os::in_own_group(command.as_std_mut());
     let mut child = command.spawn().map_err(|error| format!("can't be started: {error}"))?;
-    let mut group = Group(child.id().map_or(0, u32::cast_signed));
+    let mut group = KillOnDrop(child.id().map(u32::cast_signed));
     let (out, err) = tokio::join!(read(child.stdout.take()), read(child.stderr.take()));
     let status = child.wait().await.map_err(|error| error.to_string())?;
-    group.0 = 0;
+    group.0 = None;
     let said = match text::one_line(&err, 300) {
         said if said.is_empty() => String::new(),
         said => format!(": {said}"),

@@ -235,6 +235,17 @@ impl<O: Write> Talk<'_, O> {
             }
             // What its servers say of their own accord; effort says how long the model may think.
             "mcp_message" | "set_max_thinking_tokens" => {}
+            "stop_task" => {
+                let task = request["task_id"].as_str().and_then(|id| id.parse().ok());
+                self.op(Quick::StopJob { id: task.ok_or("there is no such task")? });
+            }
+            "background_tasks" => self.op(Quick::Background),
+            // A server that is gone is started again by its next call.
+            "mcp_reconnect" => {
+                let name = request["serverName"].as_str().unwrap_or_default();
+                let known = self.printer.form.mcp_servers.iter().any(|server| server == name);
+                known.then_some(()).ok_or_else(|| format!("Server not found: {name}"))?;
+            }
             "mcp_status" => return Ok(self.printer.mcp_status()),
             "get_binary_version" => return Ok(json!({"version": claude::version()})),
             _ => return Err(format!("mycode does not support the control request {kind}")),
