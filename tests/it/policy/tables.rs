@@ -193,6 +193,10 @@ fn builds_and_installs_for_the_project() {
         "meson setup build --prefix=/usr",
         ".venv/bin/python -m pip install --no-index ./pkg",
         "python -m pip install --no-index ./pkg",
+        "url=http://127.0.0.1:$(cat port); curl -s $url/x",
+        "url=http://localhost:$PORT && curl \"$url/x\"",
+        "for u in http://127.0.0.1:$p/a http://localhost/b; do curl -s $u; done",
+        "npm init -y",
     ] {
         assert!(ground.allows(Auto, true, command), "{command}");
     }
@@ -203,6 +207,10 @@ fn builds_and_installs_for_the_project() {
         "make install DESTDIR=/ PREFIX=/usr",
         "make install DESTDIR=../x",
         "python -m pip install requests",
+        "url=http://$(cat host); curl -s $url/x",
+        "url=\"http://127.0.0.1 -o /etc/x http://$h\"; curl -s $url",
+        "url=http://127.0.0.1:1; url=http://$h; curl -s $url",
+        "npm init vite",
     ] {
         assert!(!ground.allows(Auto, true, command), "{command}");
     }

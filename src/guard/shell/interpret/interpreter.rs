@@ -118,7 +118,7 @@ impl Interpreter {
                     let start = state.clone();
                     for value in &values {
                         let mut one = start.clone();
-                        one.set(name, value.open_at.is_none().then(|| value.clone()));
+                        one.assign(name, value);
                         interpreter.node(body, &mut one)?;
                         state.meet(&one);
                     }
@@ -282,7 +282,7 @@ impl Interpreter {
         call.folders.clone_from(&state.folders);
         if call.argv.is_empty() {
             for (name, value) in &call.assignments {
-                state.set(name, value.open_at.is_none().then(|| value.clone()));
+                state.assign(name, value);
             }
             self.around(call);
             return Ok(());

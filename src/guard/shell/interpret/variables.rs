@@ -48,6 +48,13 @@ impl ShellState {
         self.vars.insert(name.to_owned(), value);
     }
 
+    /// Of a value that is known in part only an address is kept: what counts is its host.
+    pub fn assign(&mut self, name: &str, value: &Arg) {
+        let is_address = value.text.starts_with("http") && !value.text.contains([' ', '\t', '\n']);
+        let known = value.open_at.is_none_or(|at| at > 0 && is_address && value.glob_at.is_none());
+        self.set(name, known.then(|| value.clone()));
+    }
+
     pub fn forget_variables(&mut self) {
         self.all_open = true;
     }
@@ -154,7 +161,7 @@ pub fn run_builtin(call: &Call, state: &mut ShellState, feed: Option<&[Arg]>) ->
         "popd" => state.folders.clear(),
         "export" | "declare" | "local" | "readonly" | "typeset" => {
             for (name, value) in &call.assignments {
-                state.set(name, value.open_at.is_none().then(|| value.clone()));
+                state.assign(name, value);
             }
             for (name, value) in args.iter().filter_map(assigned) {
                 state.set(&name, value.certain().map(Arg::known));
