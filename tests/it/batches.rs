@@ -202,13 +202,13 @@ fn one_failure_hurts_no_other() {
     let place = Workplace::new();
     place.file("tasks.jsonl", "\"task one\"\n\"task two\"\n\"task three\"\n");
     let output = run(&place, &server, &["--copy", "--jobs", "3"]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("2 tasks done, 1 failed"), "{}", stderr(&output));
     let lines = results(&place, "tasks.results.jsonl");
     let failed = lines.iter().find(|line| line["id"] == "2").unwrap();
     assert_eq!(failed["exit_code"], 4);
     assert!(failed["error"].as_str().unwrap().contains("no such thing"), "{failed}");
-    assert_eq!(run(&place, &server, &["--copy"]).status.code(), Some(1));
+    assert_eq!(run(&place, &server, &["--copy"]).status.code(), Some(4));
     assert_eq!(server.requests().len(), 3, "a failed task has a result, too");
     let mended = FakeServer::start(vec![answer().text("Now.").into()]);
     let output = run(&place, &mended, &["--copy", "--again"]);

@@ -45,6 +45,13 @@ impl ExitCode {
         }
     }
 
+    /// The worst of several: what failed comes before what a limit ended, and that before what is done.
+    pub fn worst(codes: impl Iterator<Item = u8>) -> u8 {
+        const WORST_FIRST: [u8; 15] = [130, 2, 3, 1, 4, 13, 12, 9, 5, 6, 7, 8, 11, 10, 0];
+        let place = |code: u8| WORST_FIRST.iter().position(|known| *known == code).unwrap_or(3);
+        codes.map(place).min().map_or(0, |place| WORST_FIRST[place])
+    }
+
     pub fn text(self) -> &'static str {
         match self {
             Self::Done => "done",

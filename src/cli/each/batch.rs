@@ -146,7 +146,8 @@ impl BatchRun {
         if failed > 0 {
             eprintln!("To continue the failed ones, run the same command with --again.");
         }
-        Ok(u8::from(failed > 0))
+        let codes = codes.into_iter().flatten().map(|code| u8::try_from(code).unwrap_or(1));
+        Ok(ExitCode::worst(codes))
     }
 
     /// What tasks cost in earlier runs of this batch counts, too.
