@@ -131,6 +131,10 @@ impl Engine {
                 running
             }
             Work::Compact { focus } => self.compact(focus, ops).await,
+            Work::Reports => {
+                let tells = self.deps.cx.shell.jobs.has_report(false).await;
+                !tells || self.turn(TurnOpening::Reports, ops).await.is_some()
+            }
             Work::Goal(_) | Work::NextRound => {
                 let opening = match work {
                     Work::Goal(goal) => goal::begin(goal, &mut self.agent, &self.events),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use base::protocol::event::Event;
-use base::protocol::op::Control;
+use base::protocol::op::{Control, Work};
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -212,6 +212,35 @@ fn in_the_background_an_agent_is_reported_when_it_ends() {
     assert!(output.status.success(), "{}", stderr(&output));
     let last = said(&server.requests().last().unwrap().body);
     assert!(last.contains("not in a git repository"), "{last}");
+}
+
+#[tokio::test]
+async fn in_the_chat_a_report_begins_a_turn_of_its_own() {
+    let server = FakeServer::start(vec![]);
+    server
+        .push(answer().call("Task", json!({"type": "explore", "prompt": "look around", "background": true})));
+    server.on_body("It reports", answer().text("Then it is in big.rs.").usage(10, 0, 1));
+    server.on_body("started as job 1", answer().text("I wait for it.").usage(10, 0, 1));
+    server.on_body("look around\\n", answer().text("In `src/big.rs`.").usage(7_000, 0, 1).gated());
+    let place = place();
+    let config = format!("base_url = \"{}\"\nmodel = \"m\"\npermission = \"auto\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, true);
+    assert_eq!(agent.turn("find it").await.steps, 2);
+    // Nothing is told before it has ended.
+    agent.send(Work::Reports);
+    server.release(100);
+    let ended = |event: &Event| match event {
+        Event::Jobs(rows) => rows.iter().any(|row| row.ended.is_some()).then_some(()),
+        _ => None,
+    };
+    agent.until(ended).await;
+    agent.send(Work::Reports);
+    agent.send(Work::Reports);
+    assert_eq!(agent.end().await.steps, 1);
+    let last = said(&server.requests().last().unwrap().body);
+    assert!(last.contains("ended: done") && last.contains("In `src/big.rs`."), "{last}");
+    assert_eq!(agent.turn("thanks").await.steps, 1);
+    assert_eq!(server.requests().len(), 5, "it is told once");
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub enum TurnOpening {
     },
     /// An interrupted round: its check runs before anything else.
     Check,
+    /// What sub-agents in the background report.
+    Reports,
 }
 
 impl From<String> for TurnOpening {
@@ -103,7 +105,7 @@ impl GoalTurn {
         let for_goal = match opening {
             TurnOpening::Message(text) => state.rounds.is_empty() && *text == state.goal.text,
             TurnOpening::Round { .. } => true,
-            TurnOpening::Check => false,
+            TurnOpening::Check | TurnOpening::Reports => false,
         };
         let lines = journal::ask(&agent.dispatcher.cx, |journal| journal.lines().len()).await;
         let usage = &agent.conversation.usage;

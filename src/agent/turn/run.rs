@@ -121,7 +121,7 @@ impl<'a> Turn<'a> {
         let shown = match &opening {
             TurnOpening::Message(text) => agent.dispatcher.cx.redactor.redact_typed(text).into_owned(),
             TurnOpening::Round { shown, .. } => shown.clone(),
-            TurnOpening::Check => String::new(),
+            TurnOpening::Check | TurnOpening::Reports => String::new(),
         };
         let _ = control.events.send(Event::TurnStarted { text: shown });
         match opening {
@@ -136,6 +136,10 @@ impl<'a> Turn<'a> {
                 Ok(Some(id))
             }
             TurnOpening::Check => Ok(None),
+            TurnOpening::Reports => {
+                begin::prepare(agent, &control.events).await;
+                self.tell_of_agents().await
+            }
         }
     }
 
@@ -247,7 +251,7 @@ impl<'a> Turn<'a> {
 
     /// Whether a reply without calls isn't the end, because there is something that the model should know. Each is said once.
     async fn goes_on(&mut self, said: &str) -> Result<bool, TurnError> {
-        if self.tell_of_agents().await? || self.nudges.ending(said, self.agent, self.control)? {
+        if self.tell_of_agents().await?.is_some() || self.nudges.ending(said, self.agent, self.control)? {
             return Ok(true);
         }
         if !std::mem::replace(&mut self.told_late, true) && self.tell_late_findings().await? {
@@ -282,17 +286,16 @@ impl<'a> Turn<'a> {
     }
 
     /// What sub-agents in the background report. Without a user they are waited for: they would end with the run.
-    async fn tell_of_agents(&mut self) -> Result<bool, TurnError> {
+    async fn tell_of_agents(&mut self) -> Result<Option<ItemId>, TurnError> {
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;
         let jobs = &dispatcher.cx.shell.jobs;
         let has_report = tokio::select! {
             has_report = jobs.has_report(!dispatcher.interactive) => has_report,
             () = self.control.cancel.cancelled() => return Err(TurnError::Interrupted),
         };
-        if has_report {
-            conversation.remind(ReminderTopic::Agents, jobs.take_ended().join("\n"))?;
-        }
-        Ok(has_report)
+        let told =
+            has_report.then(|| conversation.remind(ReminderTopic::Agents, jobs.take_ended().join("\n")));
+        Ok(told.transpose()?)
     }
 
     /// Sends late findings of language servers; returns whether there are any.

@@ -43,6 +43,8 @@ pub enum Work {
     Goal(Goal),
     /// The next round of the open goal. Without a result of its check, the check runs first.
     NextRound,
+    /// A turn of its own for what sub-agents in the background report, if one does.
+    Reports,
 }
 
 /// Acts on the running work, where there is one.

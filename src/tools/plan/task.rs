@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::agent_types::{self, TYPES};
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, object};
 use crate::cx::{SubAgents, ToolCx};
+use crate::run::jobs::JobKind;
 use crate::run::shell::Shell;
 use crate::sub_agent::{SubReport, SubTask};
 use base::model::envelope::{Envelope, Status};
@@ -106,7 +107,7 @@ fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
 fn start(agents: &Arc<dyn SubAgents>, task: SubTask, title: &str, cx: &ToolCx) -> ToolOutcome {
     let failed = |error: io::Error| ToolError::failed(format!("the agent can't be started: {error}"));
     let path = cx.spill.reserve("agent").map_err(failed)?;
-    let job = cx.shell.jobs.begin(title, path, true).map_err(failed)?;
+    let job = cx.shell.jobs.begin(title, path, JobKind::Agent).map_err(failed)?;
     let own = ToolCx {
         cancel: job.cancel.clone(),
         // It must not keep alive the jobs of which it is one.

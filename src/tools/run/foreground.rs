@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::jobs::{BackgroundJob, how_it_ended};
+use super::jobs::{BackgroundJob, JobKind, how_it_ended};
 use super::report::{self, CommandRun, KEEP_BYTES, SPILL_BYTES};
 use super::visible_output::Progress;
 use crate::api::{ToolError, ToolOutcome, blocking};
@@ -126,7 +126,7 @@ impl Foreground {
     fn become_job(mut self, command: &str, cx: &ToolCx, file: &Path) -> u32 {
         let cancel = self.cancel.clone();
         drop(self.guard.take().map(DropGuard::disarm));
-        let job = cx.shell.jobs.add(command, file.to_owned(), self.begun, cancel, None, false);
+        let job = cx.shell.jobs.add(command, file.to_owned(), self.begun, cancel, None, JobKind::Command);
         let _ = self.job.set(Arc::clone(&job));
         let task = self.task;
         cx.shell.jobs.follow(job, async { how_it_ended(&task.await.map_err(io::Error::other).flatten()) })

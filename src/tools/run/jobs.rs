@@ -70,6 +70,12 @@ impl JobOutput {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobKind {
+    Command,
+    Agent,
+}
+
 #[derive(Debug, Default)]
 struct JobState {
     unread: VecDeque<u8>,
@@ -88,7 +94,7 @@ pub struct BackgroundJob {
     path: PathBuf,
     begun: Instant,
     pub cancel: CancellationToken,
-    is_agent: bool,
+    kind: JobKind,
     state: Mutex<JobState>,
     news: Notify,
     over: CancellationToken,
@@ -180,19 +186,19 @@ impl Jobs {
     /// Starts a job that writes to the file `path`; returns its number.
     pub fn start(self: &Arc<Self>, command: &str, spec: CommandSpec, path: PathBuf) -> io::Result<u32> {
         let cap_bytes = spec.spill_cap_bytes;
-        let job = self.begin(command, path, false)?;
+        let job = self.begin(command, path, JobKind::Command)?;
         let running = Arc::clone(&job);
         let outcome =
             async move { run::run(spec, &running.cancel, |chunk| running.append(chunk, cap_bytes)).await };
         Ok(self.follow(job, async { how_it_ended(&outcome.await) }))
     }
 
-    pub fn begin(&self, command: &str, path: PathBuf, is_agent: bool) -> io::Result<Arc<BackgroundJob>> {
+    pub fn begin(&self, command: &str, path: PathBuf, kind: JobKind) -> io::Result<Arc<BackgroundJob>> {
         if !self.has_room() {
             return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
         }
         let file = file::create_private(&path)?;
-        Ok(self.add(command, path, Instant::now(), CancellationToken::new(), Some(file), is_agent))
+        Ok(self.add(command, path, Instant::now(), CancellationToken::new(), Some(file), kind))
     }
 
     /// A job whose output comes through [`BackgroundJob::append`]; to be followed. `file` is `None` for a command that
@@ -204,7 +210,7 @@ impl Jobs {
         begun: Instant,
         cancel: CancellationToken,
         file: Option<File>,
-        is_agent: bool,
+        kind: JobKind,
     ) -> Arc<BackgroundJob> {
         let job = Arc::new(BackgroundJob {
             id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
@@ -212,7 +218,7 @@ impl Jobs {
             path,
             begun,
             cancel,
-            is_agent,
+            kind,
             state: Mutex::new(JobState { file, ..JobState::default() }),
             news: Notify::new(),
             over: CancellationToken::new(),
@@ -284,7 +290,7 @@ impl Jobs {
     /// Whether a sub-agent has ended that was not reported yet; `waits` for one that still runs.
     pub async fn has_report(&self, waits: bool) -> bool {
         let limit = if waits { Duration::MAX } else { Duration::ZERO };
-        Self::first_to_end(self.unreported(|job| job.is_agent), limit).await.is_some()
+        Self::first_to_end(self.unreported(|job| job.kind == JobKind::Agent), limit).await.is_some()
     }
 
     pub fn take_spent(&self) -> Vec<(Arc<str>, Usage)> {
@@ -340,13 +346,12 @@ impl Jobs {
             let ended = state.ended.clone().filter(|_| !state.reported)?;
             state.reported = true;
             let (command, how, took) = (one_line(&job.command, 80), ended.how, ended.took.as_secs());
-            let report: Vec<u8> = if job.is_agent { state.unread.drain(..).collect() } else { Vec::new() };
-            let report = if report.is_empty() {
-                String::new()
-            } else {
-                format!(". It reports:\n{}", readable(&report).trim())
-            };
-            Some(format!("Job {} (`{command}`) ended: {how} after {took} s{report}", job.id))
+            let mut told = format!("Job {} (`{command}`) ended: {how} after {took} s", job.id);
+            if job.kind == JobKind::Agent && !state.unread.is_empty() {
+                let report: Vec<u8> = state.unread.drain(..).collect();
+                told.push_str(&format!(". It reports:\n{}", readable(&report).trim()));
+            }
+            Some(told)
         });
         news.collect()
     }

@@ -16,6 +16,7 @@ use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::{replay, tool};
 use base::model::item::Item;
 use base::protocol::event::{Event, JobRow, SessionInfo, TurnEnd};
+use base::protocol::op::Work;
 
 /// How long no key was pressed before a question whose first choice is marked at once.
 const CALM: Duration = Duration::from_millis(500);
@@ -189,6 +190,9 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
         if let Some(ended) = row.ended.as_deref().filter(|_| ran) {
             let command = wrap::one_line(&row.command, 100);
             app.inform(format!("Job {} ended ({ended}): {command}", row.id));
+            if ended != "stopped" {
+                app.send(Work::Reports);
+            }
         }
     }
     if let Some(Popup::Jobs(picker)) = &mut app.popup {
