@@ -84,7 +84,7 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
     }
     for item in items {
         if let Item::ToolCall(call) = &**item
-            && ["Edit", "MultiEdit", "Write"].contains(&&*call.name)
+            && ["Edit", "MultiEdit", "Write", "Bash"].contains(&&*call.name)
         {
             written_texts(&call.parsed_args().unwrap_or_default(), &mut |text| cx.files.show(text));
         }
@@ -115,7 +115,7 @@ fn written_texts(args: &Value, take: &mut impl FnMut(&str)) {
         Value::Object(all) => {
             for (name, value) in all {
                 match value.as_str() {
-                    Some(text) if ["content", "new_string"].contains(&name.as_str()) => take(text),
+                    Some(text) if ["content", "new_string", "command"].contains(&name.as_str()) => take(text),
                     Some(_) => {}
                     None => written_texts(value, take),
                 }

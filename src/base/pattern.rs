@@ -25,7 +25,9 @@ impl Deref for Pattern {
     // The source is a constant, and a test compiles every pattern that guards something.
     #[allow(clippy::expect_used)]
     fn deref(&self) -> &Regex {
-        self.compiled.get_or_init(|| Regex::new(self.source).expect("a built-in pattern is valid"))
+        self.compiled.get_or_init(|| {
+            Regex::new(self.source.trim_end_matches('\n')).expect("a built-in pattern is valid")
+        })
     }
 }
 
@@ -44,8 +46,9 @@ impl PhrasePattern {
     #[allow(clippy::expect_used)]
     pub fn is_match(&self, text: &str) -> bool {
         let config = meta::Config::new().auto_prefilter(false).dfa(false).hybrid(false).onepass(false);
+        let source = self.source.trim_end_matches('\n');
         let compiled = self.compiled.get_or_init(|| {
-            meta::Regex::builder().configure(config).build(self.source).expect("a built-in pattern is valid")
+            meta::Regex::builder().configure(config).build(source).expect("a built-in pattern is valid")
         });
         compiled.is_match(text)
     }

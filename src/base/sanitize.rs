@@ -9,10 +9,8 @@ use std::str::Chars;
 use super::pattern::Pattern;
 
 /// Tags that only the program may write into a request.
-static TAGS: Pattern =
-    Pattern::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|project-survey|task-context))");
-static CHANGED_TAGS: Pattern =
-    Pattern::new(r"(?i)‹(\s*/?\s*(?:system-reminder|project-notes|project-survey|task-context))");
+static TAGS: Pattern = Pattern::new(include_str!("tags.regex"));
+static CHANGED_TAGS: Pattern = Pattern::new(include_str!("changed_tags.regex"));
 
 /// Project text for a block of the program's own in a request: [`clean`], and unable to close that block or
 /// imitate another.

@@ -20,8 +20,7 @@ const LARGEST: usize = 10;
 const MARKS: usize = 30;
 
 /// Marks of unfinished work at the start of a comment or followed by a colon.
-static UNFINISHED: Pattern =
-    Pattern::new(r"(?:\b(?:TODO|FIXME|XXX|HACK)\b\s*[:(]|(?://|#|--|\*)\s*(?:TODO|FIXME|XXX|HACK)\b)");
+static UNFINISHED: Pattern = Pattern::new(include_str!("unfinished.regex"));
 
 #[derive(Default)]
 struct FolderContent {

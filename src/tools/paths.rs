@@ -1,5 +1,6 @@
 //! Resolves path arguments, and turns disk errors into answers the model can act on. Reads the disk: blocking pool.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -228,15 +229,19 @@ pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) ->
 fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {
     let shown = &target.shown;
     let mut message = format!("{shown} does not exist");
-    if target.resolved.inside {
-        let near = fuzzy::nearest(&cx.root, shown, 3);
-        if !near.is_empty() {
-            let names: Vec<&str> = near.iter().map(|(path, _)| path.as_str()).collect();
-            message.push_str(&format!("; did you mean {}?", names.join(" or ")));
-        }
-    } else if let Some(own) = own_part(cx, &target.resolved.absolute) {
+    let absolute = target.resolved.absolute.as_path();
+    let parent = absolute.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(absolute);
+    let inside = target.resolved.inside;
+    // A path of another machine may have a slip as well.
+    let other = absolute.file_name().and_then(OsStr::to_str).filter(|_| parent == Path::new("/"));
+    let name = if inside { Some(shown.as_str()) } else { other };
+    let near = name.map_or_else(Vec::new, |name| fuzzy::nearest(&cx.root, name, 3));
+    if let Some(own) = own_part(cx, absolute).filter(|_| !inside) {
         message.push_str(&format!("; in this workspace it is {own}"));
-    } else if let Some(parent) = target.resolved.absolute.ancestors().skip(1).find(|folder| folder.is_dir()) {
+    } else if !near.is_empty() {
+        let names: Vec<&str> = near.iter().map(|(path, _)| path.as_str()).collect();
+        message.push_str(&format!("; did you mean {}?", names.join(" or ")));
+    } else if !inside {
         message.push_str(&format!("; the nearest existing folder is {}", parent.display()));
     }
     ToolError::not_found(message)

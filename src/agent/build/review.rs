@@ -43,10 +43,7 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<Option<String>, Sto
 }
 
 fn only_deletes_tests(build: &Build) -> Option<String> {
-    static TEST: Pattern = Pattern::new(concat!(
-        r"(?i)(^|/)(tests?|specs?|__tests__)/|(^|/)test_[^/]*$|[_.-](test|spec)s?\.[^/]+$|",
-        r"(?-i:Tests?\.(java|kt|cs|swift|php|scala)$)"
-    ));
+    static TEST: Pattern = Pattern::new(include_str!("test_file.regex"));
     let changed = changes::all(build.cx());
     let deletes = |(path, lines): (&String, &LineCounts)| TEST.is_match(path) && lines.added == 0;
     let names = || changed.keys().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -1,7 +1,7 @@
 //! The reviewer's verdict: a JSON object, never read from prose. In doubt there is no verdict.
 
 use serde::Deserialize;
-use serde_json::{Deserializer, Value};
+use serde_json::{Deserializer, Map, Value};
 
 use base::protocol::review::ReviewFinding;
 
@@ -16,10 +16,11 @@ enum Judgment {
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ReviewVerdict {
+    #[serde(alias = "Verdict", alias = "VERDICT")]
     verdict: Judgment,
-    #[serde(default)]
+    #[serde(default, alias = "Findings", alias = "FINDINGS")]
     pub findings: Vec<ReviewFinding>,
-    #[serde(default)]
+    #[serde(default, alias = "Summary", alias = "SUMMARY")]
     summary: String,
 }
 
@@ -76,7 +77,9 @@ fn objects(answer: &str) -> Vec<Value> {
         match values.next() {
             Some(Ok(value)) => {
                 at = start + values.byte_offset();
-                found.extend(value.get("verdict").is_some().then_some(value));
+                let is_one =
+                    |all: &Map<String, Value>| all.keys().any(|key| key.eq_ignore_ascii_case("verdict"));
+                found.extend(value.as_object().is_some_and(is_one).then_some(value));
             }
             _ => at = start + 1,
         }
@@ -95,6 +98,7 @@ mod tests {
     fn verdicts_come_from_the_object_only() {
         for answer in [
             "{\"verdict\": \"pass\"}",
+            "{\"Verdict\": \"PASS\", \"Findings\": []}",
             "All read.\n```json\n{\"verdict\":\"pass\",\"findings\":[]}\n```\nPASS",
         ] {
             assert!(ReviewVerdict::read(answer).unwrap().passes(), "{answer}");
@@ -112,6 +116,7 @@ mod tests {
             "PASS",
             "Passing tests were my first question. They do not pass.\nFAIL",
             r#"{"verdict": "mostly"}"#,
+            r#"{"verdict": "pass", "VERDICT": "fail"}"#,
             r#"{"verdict": "fail"}"#,
             r#"{"verdict": "fail", "findings": ["a.rs"]}"#,
             r#"{"verdict": "pass", "findings": [{"path": "a.rs", "problem": "wrong"}]}"#,

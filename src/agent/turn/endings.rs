@@ -1,6 +1,6 @@
 //! Replies without a call that are visibly not an end: an announced step, a question that nobody answers.
 
-use base::pattern::PhrasePattern;
+use base::pattern::{Pattern, PhrasePattern};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -9,30 +9,30 @@ pub enum Ending {
 }
 
 impl Ending {
-    pub fn words(&self) -> String {
+    /// For the model, and in short for people.
+    pub fn said(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Announced => {
-                "You announced a step but made no call. Make the call now, or say that you're done.".to_owned()
-            }
-            Self::Question => "No one can answer questions in this run. Make the choice a careful developer would make, say \
-                               what you assumed, and continue."
-                .to_owned(),
-        }
-    }
-
-    pub fn short(&self) -> String {
-        match self {
-            Self::Announced => "reminded: the reply announced a step and took none".to_owned(),
-            Self::Question => "reminded: no one can answer a question in this run".to_owned(),
+            Self::Announced => (
+                "You announced a step but made no call. Make the call now, or say that you're done.",
+                "the reply announced a step and took none",
+            ),
+            Self::Question => (
+                "No one can answer questions in this run. Make the choice a careful developer would make, say what you \
+                 assumed, and continue.",
+                "no one can answer a question in this run",
+            ),
         }
     }
 }
 
 /// What the ending of a reply is, if it is none. `changed`: the turn has changed something.
 pub fn of(text: &str, headless: bool, changed: bool) -> Option<Ending> {
-    let text = without_last_block(text.trim_end());
-    let last = text.rsplit("\n\n").next().unwrap_or_default().trim();
-    if ends_with_colon(last) || (headless && is_announced(last)) {
+    let text = text.trim_end();
+    let prose = without_last_block(text);
+    let last = prose.rsplit("\n\n").next().unwrap_or_default().trim();
+    if ends_with_colon(last) && (prose.len() == text.len() || is_announced(last))
+        || (headless && is_announced(last))
+    {
         return Some(Ending::Announced);
     }
     (headless && !changed && is_question(last)).then_some(Ending::Question)
@@ -53,14 +53,16 @@ fn ends_with_colon(last: &str) -> bool {
 }
 
 fn is_announced(last: &str) -> bool {
-    static STEP: PhrasePattern = PhrasePattern::new(include_str!("step.regex"));
-    static OTHER_STEP: PhrasePattern = PhrasePattern::new(include_str!("step_other_scripts.regex"));
-    static NO_STEP: PhrasePattern = PhrasePattern::new(include_str!("no_step.regex"));
-    let lower = last.to_lowercase();
+    static STEP: PhrasePattern = PhrasePattern::new(include_str!("words/step.regex"));
+    static OTHER_STEP: PhrasePattern = PhrasePattern::new(include_str!("words/step_other_scripts.regex"));
+    static NO_STEP: PhrasePattern = PhrasePattern::new(include_str!("words/no_step.regex"));
+    static QUOTES: Pattern = Pattern::new(r#""[^"]*"|“[^”]*”|«[^»]*»|「[^」]*」|`[^`]*`"#);
+    let own = QUOTES.replace_all(last, "");
+    let lower = own.to_lowercase();
     let is_latin = lower.chars().all(|c| c < FIRST_OTHER_SCRIPT || !c.is_alphabetic());
     last.chars().count() <= STEP_CHARS
         && (STEP.is_match(&lower) || !is_latin && OTHER_STEP.is_match(&lower))
-        && !NO_STEP.is_match(last)
+        && !NO_STEP.is_match(&own)
         && !is_report(last)
 }
 
@@ -70,9 +72,10 @@ fn is_report(last: &str) -> bool {
 }
 
 fn is_question(last: &str) -> bool {
-    static ASKS: PhrasePattern = PhrasePattern::new(include_str!("question.regex"));
+    static ASKS: PhrasePattern = PhrasePattern::new(include_str!("words/question.regex"));
     let line = last.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    (line.ends_with(['?', '？']) || line.ends_with("か。")) && ASKS.is_match(last)
+    static REQUESTS: PhrasePattern = PhrasePattern::new(include_str!("words/request.regex"));
+    (line.ends_with(['?', '？']) || line.ends_with("か。")) && ASKS.is_match(last) || REQUESTS.is_match(last)
 }
 
 #[cfg(test)]

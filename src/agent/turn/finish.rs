@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crate::session::conversation::Conversation;
 use crate::work::claims;
 use crate::work::named_paths;
-use crate::work::work_log::{CheckRun, WorkLog};
+use crate::work::work_log::{CheckRun, WorkLog, is_program};
 use base::file;
 use base::model::item::{Item, ItemId};
 use base::model::observation::CheckKind;
 use base::process::task;
-use base::text::{one_line, plural};
+use base::text::one_line;
 use context::session::journal::record::JournalRecord;
 use context::session::journal::record::PathState;
 use context::session::journal::recorder::Journal;
@@ -62,7 +62,7 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
     let mut facts: Vec<Fact> = failed_or_claimed(work, answer, &changes, audience).into_iter().collect();
     facts.extend(failed_edits(work, answer, audience));
     if work.only_read()
-        && (claims::says_changed(answer) || audience.headless && claims::shows_file(&task, answer))
+        && (claims::says_changed(&task, answer) || audience.headless && claims::shows_file(&task, answer))
     {
         let line = "No file was changed in this run, and no command ran; your answer reads as if one was."
             .to_owned();
@@ -152,18 +152,15 @@ fn net_changes(journal: &Journal, from: ItemId) -> HashMap<PathBuf, bool> {
     net
 }
 
-fn is_program(path: &str) -> bool {
-    Path::new(path)
-        .extension()
-        .and_then(|ending| ending.to_str())
-        .is_some_and(|ending| include_str!("endings.txt").split_whitespace().any(|known| known == ending))
+fn names(paths: &[&str]) -> String {
+    first_few(paths.iter().map(|path| format!("`{path}`")).collect())
 }
 
-fn names(paths: &[&str]) -> String {
-    let shown: Vec<String> = paths.iter().take(NAMES).map(|path| format!("`{path}`")).collect();
-    match paths.len().saturating_sub(NAMES) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+fn first_few(all: Vec<String>) -> String {
+    let shown = all[..all.len().min(NAMES)].join(", ");
+    match all.len().saturating_sub(NAMES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 
@@ -196,7 +193,7 @@ fn failed_or_claimed(
 ) -> Option<Fact> {
     let from = work.turn_start();
     let runs: Vec<&CheckRun> = work.checks().filter(|run| run.started >= from).collect();
-    if runs.is_empty() && changes.is_empty() {
+    if runs.is_empty() && changes.is_empty() && work.failed_edits().is_empty() {
         return None;
     }
     let first_change = work.first_change();
@@ -214,7 +211,7 @@ fn failed_or_claimed(
     let says_pass = claims::says_tests_pass(answer);
     let stands = runs.iter().enumerate().rev().find(|(at, run)| {
         run.failed == Some(true)
-            && (run.check.kind != CheckKind::Run || !run.line.is_empty())
+            && (run.check.kind != CheckKind::Run || !run.line.is_empty() || is_named_so(run))
             && !runs[at + 1..].iter().any(|later| later.failed != Some(true) && later.covers(run))
             && (says_pass || !is_old(run))
     });
@@ -225,23 +222,26 @@ fn failed_or_claimed(
         let line = format!("The last `{}` failed{how}; your answer doesn't say so.", run.check.name);
         return Some(Fact { name: "failed_check", line });
     }
-    let last_change = changes.iter().map(|(id, _)| *id).max()?;
+    let last_change = changes.iter().map(|(id, _)| *id).max();
+    let last_change = last_change.or_else(|| (!work.failed_edits().is_empty()).then_some(from))?;
     let tested = runs.iter().any(|run| run.started > last_change && may_test(run));
-    (says_pass && !tested).then(|| Fact {
-        name: "claimed_tests",
-        line: "Your answer says that tests pass; none ran after the last change.".to_owned(),
-    })
+    let since = if changes.is_empty() { "in this run" } else { "after the last change" };
+    let line = format!("Your answer says that tests pass; none ran {since}.");
+    (says_pass && !tested).then_some(Fact { name: "claimed_tests", line })
 }
 
 /// Whether tests may have run. A file of the project that isn't named so runs none.
 fn may_test(run: &CheckRun) -> bool {
     let name = run.check.name.as_str();
     let of_file = name.rsplit(' ').next().is_some_and(|last| last.contains(['/', '.']));
-    let named_so = ["test", "check", "spec", "verif"].iter().any(|word| name.contains(word));
     match run.check.kind {
-        CheckKind::Run => !of_file || named_so || !run.line.is_empty(),
+        CheckKind::Run => !of_file || is_named_so(run) || !run.line.is_empty(),
         kind => kind != CheckKind::Lint,
     }
+}
+
+fn is_named_so(run: &CheckRun) -> bool {
+    ["test", "check", "spec", "verif"].iter().any(|word| run.check.name.contains(word))
 }
 
 fn running_jobs(work: &WorkLog, cx: &ToolCx) -> Vec<Fact> {
@@ -269,16 +269,8 @@ fn open_todos(cx: &ToolCx) -> Option<Fact> {
         .filter(|todo| todo.is_open())
         .map(|todo| format!("\"{}\"", one_line(&todo.content, SHOWN_CHARS)))
         .collect();
-    if open.is_empty() {
-        return None;
-    }
-    let more = match open.len().saturating_sub(NAMES) {
-        0 => String::new(),
-        more => format!(" and {}", plural(more, "more")),
-    };
-    let shown = open[..open.len().min(NAMES)].join(", ");
-    Some(Fact {
+    (!open.is_empty()).then(|| Fact {
         name: "open_todos",
-        line: format!("Open to-dos ({} of {}): {shown}{more}.", open.len(), todos.len()),
+        line: format!("Open to-dos ({} of {}): {}.", open.len(), todos.len(), first_few(open)),
     })
 }

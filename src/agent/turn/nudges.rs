@@ -17,9 +17,10 @@ use base::protocol::notice as texts;
 /// Of all kinds together; then the turn ends as it would.
 const MOST: usize = 6;
 const FALSE_REPORTS: [&str; 4] = ["failed_check", "claimed_tests", "failed_edit", "nothing_changed"];
-/// The same failing call: told at the first, the end of a headless turn at the second.
-const REPEATS_TOLD: usize = 5;
-const REPEATS_END: usize = 12;
+/// The same failing call: how often until it is told, and until a headless turn ends.
+const REPEATS: (usize, usize) = (5, 12);
+/// Of a call that sleeps first, which may well fail.
+const WAITS: (usize, usize) = (9, 30);
 /// Rounds of a cycle of two or three calls with the same results.
 const ROUNDS_TOLD: usize = 4;
 
@@ -37,9 +38,7 @@ pub struct Nudges {
 impl Nudges {
     /// A turn that goes on after a stop isn't told the same again.
     pub fn of_turn(work: &WorkLog) -> Self {
-        const OURS: [ReminderTopic; 4] =
-            [ReminderTopic::Finish, ReminderTopic::Cut, ReminderTopic::Ending, ReminderTopic::Repeat];
-        let told: Vec<ReminderTopic> = work.reminded().filter(|topic| OURS.contains(topic)).collect();
+        let told: Vec<ReminderTopic> = work.reminded().filter(|topic| topic.is_nudge()).collect();
         Self { finished: told.contains(&ReminderTopic::Finish), told, ..Self::default() }
     }
 
@@ -97,7 +96,8 @@ impl Nudges {
         if !agent.limits.nudges || !self.may(ReminderTopic::Ending, 1) {
             return Ok(false);
         }
-        self.tell((ReminderTopic::Ending, ending.words(), ending.short()), agent, control)?;
+        let (words, short) = ending.said();
+        self.tell((ReminderTopic::Ending, words.to_owned(), format!("reminded: {short}")), agent, control)?;
         Ok(true)
     }
 
@@ -168,15 +168,16 @@ impl Nudges {
         let Some(repeat) = repeats::of(conversation.facts.work.calls()).filter(|_| limits.nudges) else {
             return Ok(());
         };
-        if repeat.failures >= REPEATS_END && !dispatcher.interactive {
+        let (told, end) = if repeat.waits { WAITS } else { REPEATS };
+        if repeat.failures >= end && !dispatcher.interactive {
             return Err(TurnError::Failed(texts::stuck(&repeat.shown, repeat.failures), FailureCause::Stuck));
         }
-        let is_new = !self.repeats.contains(&repeat.call);
-        let circles = repeat.failures >= REPEATS_TOLD || repeat.rounds >= ROUNDS_TOLD;
+        let is_new = !repeat.calls.iter().any(|call| self.repeats.contains(call));
+        let circles = repeat.failures >= told || repeat.rounds >= ROUNDS_TOLD;
         if !circles || !is_new || !self.may(ReminderTopic::Repeat, usize::MAX) {
             return Ok(());
         }
-        self.repeats.push(repeat.call);
+        self.repeats.extend(&repeat.calls);
         let short = format!("reminded: repeats {}", repeat.shown);
         self.tell((ReminderTopic::Repeat, repeat.words(), short), agent, control)
     }

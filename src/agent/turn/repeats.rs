@@ -4,8 +4,11 @@ use crate::work::work_log::CallMark;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Repeat {
-    pub call: u64,
+    /// The call, or those of the cycle.
+    pub calls: Vec<u64>,
     pub failures: usize,
+    /// It waits for something: what fails again may be right.
+    pub waits: bool,
     /// How often a cycle of two or three calls has gone round with the same results.
     pub rounds: usize,
     pub shown: String,
@@ -35,9 +38,10 @@ pub fn of<'a>(calls: impl DoubleEndedIterator<Item = &'a CallMark>) -> Option<Re
         true => newest.iter().filter(|call| call.is_same(last)).count(),
         false => 0,
     };
-    let rounds = (2..=3).map(|length| rounds(&newest, length)).max().unwrap_or(0);
-    let shown = last.shown.clone();
-    (failures > 1 || rounds > 1).then_some(Repeat { call: last.call, failures, rounds, shown })
+    let (rounds, length) = (2..=3).map(|length| (rounds(&newest, length), length)).max().unwrap_or_default();
+    let calls = newest.iter().take(if rounds > 1 { length } else { 1 }).map(|call| call.call).collect();
+    let (shown, waits) = (last.shown.clone(), last.waits);
+    (failures > 1 || rounds > 1).then_some(Repeat { calls, failures, waits, rounds, shown })
 }
 
 /// How often the newest `length` calls, which differ, have come in the same order.

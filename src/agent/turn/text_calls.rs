@@ -20,15 +20,11 @@ pub struct TextCall {
 
 /// Hermes, Qwen, GLM (`<tool_call>`), Llama (`<function=`), Anthropic, MiniMax and DSML (`<invoke`), Mistral
 /// (`[TOOL_CALLS]`), DeepSeek, Kimi, harmony, ReAct. Behind it comes the tool's name, or an object with it.
-static FRAMES: Pattern = Pattern::new(include_str!("call_frames.regex"));
+static FRAMES: Pattern = Pattern::new(include_str!("words/call_frames.regex"));
 /// A JSON object with a tool's name, alone or as the last part.
-static ALONE: Pattern = Pattern::new(
-    r#"(?s)(?:```(?:json|tool_call|tool_code)?|^|\n\n)\s*(?P<object>\[?\s*\{\s*"(?:type"\s*:\s*"function"\s*,\s*")?(?:name|tool|function|tool_name|action|recipient_name|tool_calls)"\s*:.*)$"#,
-);
+static ALONE: Pattern = Pattern::new(include_str!("words/call_alone.regex"));
 /// `[Bash(command="ls")]`, also in a `tool_code` block.
-static PYTHON: Pattern = Pattern::new(
-    r#"(?s)^\s*(?:```(?:tool_code|python)?\s*)?\[?(?P<tool>[A-Za-z_]\w*)\((?P<args>\s*\w+\s*=.*)\)\]?\s*(?:```)?\s*$"#,
-);
+static PYTHON: Pattern = Pattern::new(include_str!("words/call_python.regex"));
 static CLOSED: Pattern = Pattern::new(r"^(?:[\]\s`;,}]|<[^<>]{1,60}>)*");
 const NAMES: [&str; 6] = ["name", "tool", "function", "tool_name", "action", "recipient_name"];
 const ARGUMENTS: [&str; 6] = ["arguments", "args", "parameters", "input", "params", "action_input"];
@@ -133,9 +129,7 @@ fn meant(calls: Vec<TextCall>, tools: &[&str]) -> Vec<TextCall> {
 }
 
 fn is_example(before: &str) -> bool {
-    static SHOWS: PhrasePattern = PhrasePattern::new(
-        r"(?i)\b(format|syntax|notation|template|looks? like|for example|an example|such as|written as|writes?|emits?)\b",
-    );
+    static SHOWS: PhrasePattern = PhrasePattern::new(include_str!("words/shows_notation.regex"));
     before.trim_end().lines().last().is_some_and(|line| SHOWS.is_match(line))
 }
 
@@ -151,8 +145,7 @@ fn is_comment(after: &str) -> bool {
 
 /// The arguments behind a tool's name, and where they end. `None` if there are none at all.
 fn arguments(rest: &str) -> Option<(String, usize)> {
-    static PARAMETER: Pattern =
-        Pattern::new(r#"(?s)<\S{0,8}parameter(?:=|\s+name=")(\w+)"?[^>]*>\n?(.*?)\n?</\S{0,8}parameter>"#);
+    static PARAMETER: Pattern = Pattern::new(include_str!("words/call_parameter.regex"));
     static KEY: Pattern = Pattern::new(r"(?s)<arg_key>(\w+)</arg_key>\s*<arg_value>(.*?)</arg_value>");
     let mut end = 0;
     let mut tags = Map::new();
@@ -220,9 +213,7 @@ fn of_object(value: Value) -> Vec<TextCall> {
 }
 
 fn broken(text: &str) -> Option<TextCall> {
-    static NAMED: Pattern = Pattern::new(
-        r#"(?s)"(?:name|tool|function|tool_name|action|recipient_name)"\s*:\s*"(?P<tool>[\w.]+)"(?:.*?"(?:arguments|args|parameters|input|params|action_input)"\s*:\s*(?P<args>.*))?"#,
-    );
+    static NAMED: Pattern = Pattern::new(include_str!("words/call_broken.regex"));
     let found = NAMED.captures(text)?;
     let args = found.name("args").map_or("{", |args| args.as_str());
     Some(TextCall { tool: found["tool"].to_owned(), args: args.to_owned() })
@@ -243,9 +234,7 @@ fn alone<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> 
 }
 
 fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
-    static ARGUMENT: Pattern = Pattern::new(
-        r#"(?s)\s*(\w+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|-?\d+|True|False|true|false)\s*(?:,|$)"#,
-    );
+    static ARGUMENT: Pattern = Pattern::new(include_str!("words/python_argument.regex"));
     text.trim_end().strip_suffix([')', ']', '`'])?;
     let found = PYTHON.captures(text)?;
     let tool = tool_names::meant(&found["tool"], tools)?.to_owned();

@@ -1,35 +1,42 @@
-//! What an answer says about failures and tests. English only: of another language nothing is assumed.
+//! What an answer says about failures and tests. Where a language is not known nothing is assumed.
 
 use base::pattern::{Pattern, PhrasePattern};
 
 /// Whether an answer in English says nothing of a failure or a doubt.
 pub fn is_silent(answer: &str) -> bool {
-    static DENIED: Pattern = Pattern::new(include_str!("denied.regex"));
-    static ADMITS: PhrasePattern = PhrasePattern::new(include_str!("admits.regex"));
+    static DENIED: Pattern = Pattern::new(include_str!("words/denied.regex"));
+    static ADMITS: PhrasePattern = PhrasePattern::new(include_str!("words/admits.regex"));
     is_english(answer) && !ADMITS.is_match(&DENIED.replace_all(answer, ""))
 }
 
 /// Whether an answer says, as done and not as planned, that tests pass.
 pub fn says_tests_pass(answer: &str) -> bool {
-    static CLAIM: PhrasePattern = PhrasePattern::new(include_str!("claim.regex"));
-    static PLANNED: PhrasePattern = PhrasePattern::new(include_str!("planned.regex"));
-    static ABOUT_TESTS: PhrasePattern =
-        PhrasePattern::new(r"(?i)\b(tests?|suite|specs?|green|pass(ed|ing))\b");
-    sentences(answer).any(|sentence| {
+    static CLAIM: PhrasePattern = PhrasePattern::new(include_str!("words/claim.regex"));
+    static PLANNED: PhrasePattern = PhrasePattern::new(include_str!("words/planned.regex"));
+    static ABOUT_TESTS: PhrasePattern = PhrasePattern::new(include_str!("words/about_tests.regex"));
+    static CLAIM_ELSEWHERE: PhrasePattern = PhrasePattern::new(include_str!("words/claim_elsewhere.regex"));
+    static PLANNED_ELSEWHERE: PhrasePattern =
+        PhrasePattern::new(include_str!("words/planned_elsewhere.regex"));
+    let claims = |sentence: &str| {
         CLAIM.is_match(sentence) && ABOUT_TESTS.is_match(sentence) && !PLANNED.is_match(sentence)
-    })
+    };
+    let elsewhere =
+        |sentence: &str| CLAIM_ELSEWHERE.is_match(sentence) && !PLANNED_ELSEWHERE.is_match(sentence);
+    sentences(answer).any(claims) || !is_english(answer) && sentences(&answer.to_lowercase()).any(elsewhere)
 }
 
-/// Whether an answer says, as done, that a file was changed.
-pub fn says_changed(answer: &str) -> bool {
-    static CHANGED: PhrasePattern = PhrasePattern::new(include_str!("changed.regex"));
-    CHANGED.is_match(answer)
+/// Whether an answer says, as done, that a file was changed. What tells of a change may be the answer to a question.
+pub fn says_changed(task: &str, answer: &str) -> bool {
+    static CHANGED: PhrasePattern = PhrasePattern::new(include_str!("words/changed.regex"));
+    static ELSEWHERE: PhrasePattern = PhrasePattern::new(include_str!("words/changed_elsewhere.regex"));
+    let asks = task.contains(['?', '？', '¿']) || task.contains("か。");
+    CHANGED.is_match(answer) || !asks && !is_english(answer) && ELSEWHERE.is_match(&answer.to_lowercase())
 }
 
-/// Whether a task asks for a change, and its answer shows a whole file as a code block.
+/// Whether a task asks for a change, and its answer shows a file or tells of the change.
 pub fn shows_file(task: &str, answer: &str) -> bool {
-    static ASKS: PhrasePattern = PhrasePattern::new(include_str!("asks_change.regex"));
-    static SHOWN: PhrasePattern = PhrasePattern::new(include_str!("shown_file.regex"));
+    static ASKS: PhrasePattern = PhrasePattern::new(include_str!("words/asks_change.regex"));
+    static SHOWN: PhrasePattern = PhrasePattern::new(include_str!("words/shown_file.regex"));
     ASKS.is_match(task.trim()) && !task.contains('?') && SHOWN.is_match(answer)
 }
 
@@ -53,7 +60,7 @@ pub fn is_english(text: &str) -> bool {
     }
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let foreign = text.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count();
-    static SMALL: PhrasePattern = PhrasePattern::new(include_str!("english.regex"));
+    static SMALL: PhrasePattern = PhrasePattern::new(include_str!("words/english.regex"));
     foreign * 10 < letters.max(1) && SMALL.is_match(text)
 }
 
@@ -69,7 +76,7 @@ mod tests {
             "The bug has been fixed.",
             "I have now added the flag.",
         ] {
-            assert!(says_changed(text), "{text}");
+            assert!(says_changed("Fix f", text), "{text}");
         }
         for text in [
             "f returns 1.",
@@ -78,7 +85,7 @@ mod tests {
             "If you want it changed, tell me.",
             "It is fixed in 2.0.",
         ] {
-            assert!(!says_changed(text), "{text}");
+            assert!(!says_changed("Fix f", text), "{text}");
         }
         let shown = "```python\n# a.py\ndef f():\n    return 2\n```";
         assert!(shows_file("Make f return 2", shown));

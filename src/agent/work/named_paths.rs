@@ -7,21 +7,12 @@ const MOST: usize = 3;
 
 /// Paths that the task says are to be made; in prose and backticks, not in code blocks.
 pub fn wanted(task: &str) -> Vec<String> {
-    static MAKES: PhrasePattern = PhrasePattern::new(
-        r"(?i)\b(create|creates|write|writes|save|saves|output|generate|generates|produce|produces|store|stores|put|add|named|called)\b",
-    );
-    static LEADS_AWAY: PhrasePattern = PhrasePattern::new(
-        r"(?i)\b(delete|deletes|remove|removes|rename|renames|move|moves|from|if|like|e\.g|such as|instead of|without|unless|not|never|example|exists?|read|reads|in)[^a-z]*$",
-    );
-    static NEVER: PhrasePattern = PhrasePattern::new(
-        r"(?i)\b(delete|remove|rename|move|don't|do not|never|no longer|similar to|for example)\b",
-    );
-    static PATH: Pattern = Pattern::new(
-        r"(?x)(?P<path>
-            (?:\.{0,2}/)?(?:[A-Za-z0-9_@.+-]+/)*[A-Za-z0-9_@+-][A-Za-z0-9_@.+-]*
-            \.(?:py|rs|go|js|mjs|ts|tsx|jsx|c|cc|cpp|h|hpp|java|kt|rb|php|sh|sql|html|css|json|jsonl|yaml|yml|toml|xml|csv|tsv|md|txt|ini|cfg|conf|log|svg|png|jpg|pdf|lua|pl|r|jl|swift|scala|ex|exs|hs|ml|zig|proto|ipynb|parquet|db|sqlite|bin|out|service|env|tex)
-        )(?:[^A-Za-z0-9_./*<>{}-]|\.?$|\.\s)",
-    );
+    static MAKES: PhrasePattern = PhrasePattern::new(include_str!("words/path_makes.regex"));
+    static LEADS_AWAY: PhrasePattern = PhrasePattern::new(include_str!("words/path_leads_away.regex"));
+    // `Add a case in a.py` names a place that is there, what is written in a file makes it.
+    static INTO: PhrasePattern = PhrasePattern::new(include_str!("words/path_into.regex"));
+    static NEVER: PhrasePattern = PhrasePattern::new(include_str!("words/path_never.regex"));
+    static PATH: Pattern = Pattern::new(include_str!("words/path.regex"));
     let mut found: Vec<String> = Vec::new();
     let prose = without_code(task);
     for sentence in sentences(&prose) {
@@ -35,7 +26,7 @@ pub fn wanted(task: &str) -> Vec<String> {
                 .next()
                 .is_some_and(|word| word.contains("://") || word.ends_with('<'));
             let odd = before.ends_with(['*', '$', '{', '<', '%', '/', '@']) || path.as_str().starts_with('@');
-            let asked = MAKES.is_match(before) && !LEADS_AWAY.is_match(before);
+            let asked = MAKES.is_match(before) && (!LEADS_AWAY.is_match(before) || INTO.is_match(before));
             let name = path.as_str().trim_start_matches("./").to_owned();
             if asked && !in_url && !odd && !found.contains(&name) {
                 found.push(name);
@@ -70,6 +61,10 @@ mod tests {
                 "Create a script named clean.py that reads data.csv and saves result.json.",
                 vec!["clean.py", "result.json"],
             ),
+            ("Write the answer in /app/answer.txt", vec!["/app/answer.txt"]),
+            ("The final script must be at tools/run.sh.", vec!["tools/run.sh"]),
+            ("Results go to build/out.json please.", vec!["build/out.json"]),
+            ("Add a case in src/a.rs", vec![]),
             ("Fix the bug in src/a.rs", vec![]),
             ("Remove old.py and tidy up", vec![]),
             ("Look at @a.png and src/b.py", vec![]),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 
 use base::model::call::ToolCall;
@@ -24,8 +25,8 @@ pub enum WorkEvent {
     Called(CallMark),
     /// A file of the project, relative to the workspace.
     Changed(String),
-    /// An edit of this file that was not made, as the call names it.
-    EditFailed(String),
+    /// An edit of this file that was not made, as the call names it, and whether there is no such file.
+    EditFailed(String, bool),
     Checked(CheckRun),
 }
 
@@ -36,6 +37,7 @@ pub struct CallMark {
     pub result: u64,
     pub failed: bool,
     pub polls: bool,
+    pub waits: bool,
     pub tool: Arc<str>,
     /// For people: what failed, and how.
     pub shown: String,
@@ -79,8 +81,10 @@ impl WorkLog {
         if envelope.data.by_user() {
             return;
         }
-        if let Some(path) = call.as_ref().and_then(|call| failed_edit(call, result)) {
-            self.events.push(id, WorkEvent::EditFailed(path));
+        static WRITES: Pattern = Pattern::new(r"\bwrite(_text|_bytes|lines|File\w*)?\(");
+        let writes = call.as_ref().is_some_and(|call| WRITES.is_match(&call.args));
+        if let Some(failed) = call.as_ref().and_then(|call| failed_edit(call, result)) {
+            self.events.push(id, failed);
         }
         if let Some(call) = call {
             self.events.push(id, WorkEvent::Called(mark(&call, result)));
@@ -92,11 +96,15 @@ impl WorkLog {
             self.events.push(id, WorkEvent::Changed(path.to_owned()));
         }
         let check = envelope.data.command().and_then(|ran| ran.check.clone());
-        // What a check writes itself is not a change.
-        if check.is_none() {
-            for path in envelope.data.changed().iter().filter(|path| is_counted(path)) {
-                self.events.push(id, WorkEvent::Changed(path.clone()));
-            }
+        // What a check writes itself is not a change. A script in the command that writes a program is no check.
+        static INLINE: Pattern = Pattern::new(r"^\S+ (script|-c|-e)$");
+        let changed: Vec<&String> = envelope.data.changed().iter().filter(|path| is_counted(path)).collect();
+        let is_edit = |check: &Check| {
+            INLINE.is_match(&check.name) && writes && changed.iter().any(|path| is_program(path))
+        };
+        let check = check.filter(|check| !is_edit(check));
+        for path in changed.into_iter().filter(|_| check.is_none()) {
+            self.events.push(id, WorkEvent::Changed(path.clone()));
         }
         let Some(ran) = envelope.data.command() else { return };
         let never_ran = [ErrorCode::PermissionDenied, ErrorCode::InvalidParam, ErrorCode::Interrupted];
@@ -186,18 +194,21 @@ impl WorkLog {
     /// Files whose last edit in this turn was not made.
     pub fn failed_edits(&self) -> Vec<&str> {
         let from = self.turn_start();
-        let mut failed: Vec<&str> = Vec::new();
+        let mut failed: Vec<(&str, bool)> = Vec::new();
         for (_, event) in self.events.all().iter().filter(|(id, _)| *id >= from) {
             match event {
-                WorkEvent::EditFailed(path) if !failed.contains(&path.as_str()) => failed.push(path),
-                // The path may have been given in another form.
-                WorkEvent::Changed(path) => {
-                    failed.retain(|known| !path.ends_with(known) && !known.ends_with(path.as_str()));
+                WorkEvent::EditFailed(path, missing) => {
+                    failed.retain(|(known, _)| known != path);
+                    failed.push((path, *missing));
                 }
+                // The path may have been given in another form, or with a slip.
+                WorkEvent::Changed(path) => failed.retain(|(known, missing)| {
+                    !missing && !path.ends_with(known) && !known.ends_with(path.as_str())
+                }),
                 _ => {}
             }
         }
-        failed
+        failed.into_iter().map(|(path, _)| path).collect()
     }
 
     /// Whether this turn only looked, in a session that has changed nothing.
@@ -286,7 +297,7 @@ impl CheckRun {
 }
 
 /// The file of an edit that was not made. One that was refused, or whose text already stands there, is none.
-fn failed_edit(call: &ToolCall, result: &ToolResult) -> Option<String> {
+fn failed_edit(call: &ToolCall, result: &ToolResult) -> Option<WorkEvent> {
     let error = result.envelope.error.as_ref()?;
     let made = [ErrorCode::PermissionDenied, ErrorCode::Interrupted].contains(&error.code)
         || error.message.contains("nothing is left to do");
@@ -296,7 +307,8 @@ fn failed_edit(call: &ToolCall, result: &ToolResult) -> Option<String> {
     let args = call.parsed_args().ok()?;
     let names = ["path", "file_path", "filePath", "target_file", "filename"];
     let path = names.into_iter().find_map(|name| args[name].as_str())?;
-    is_counted(path).then(|| path.trim_start_matches("./").to_owned())
+    let missing = error.code == ErrorCode::NotFound && error.message.contains("does not exist");
+    is_counted(path).then(|| WorkEvent::EditFailed(path.trim_start_matches("./").to_owned(), missing))
 }
 
 impl CallMark {
@@ -307,23 +319,25 @@ impl CallMark {
 
 fn mark(call: &ToolCall, result: &ToolResult) -> CallMark {
     let envelope = &result.envelope;
-    let args = call.parsed_args().map_or_else(|_| call.args.to_string(), |args| args.to_string());
+    static SLEEPS: Pattern = Pattern::new(r"\bsleep \d");
+    let args = call.parsed_args().unwrap_or_else(|_| call.args.to_string().into());
     let exit = envelope.data.exit_code().unwrap_or(0);
     let failed = envelope.error.is_some() || exit != 0;
     let said = match &envelope.error {
         Some(error) => format!("{}: {}", error.code.into_str(), error.message),
         None => format!("{}\n{}", envelope.text, envelope.body),
     };
-    let subject = envelope.data.subject().unwrap_or_default();
+    let subject = envelope.data.subject().or(args["path"].as_str()).unwrap_or_default();
     let how = match &envelope.error {
         Some(error) => one_line(&error.message, SHOWN_CHARS),
         None => format!("exit code {exit}"),
     };
     CallMark {
-        call: hash(&(&*result.tool, args)),
+        call: hash(&(&*result.tool, args.to_string())),
         result: hash(&(exit, stable(&said))),
         failed,
         polls: &*result.tool == "Job",
+        waits: args["command"].as_str().is_some_and(|command| SLEEPS.is_match(command)),
         tool: Arc::clone(&result.tool),
         shown: format!("{} {}: {how}", result.tool, one_line(subject, SHOWN_CHARS)),
     }
@@ -331,13 +345,8 @@ fn mark(call: &ToolCall, result: &ToolResult) -> CallMark {
 
 /// Without what differs from run to run: times, durations, addresses, temporary names, counts of repeats.
 pub fn stable(text: &str) -> String {
-    static NOTES: Pattern = Pattern::new(
-        r"[;.]? \(?the same call has failed \d+ times; (change something first|change it or Read the file)\)?|; took \d+ s",
-    );
-    static VARIES: Pattern = Pattern::new(concat!(
-        r"0x[0-9a-fA-F]+|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\d\d:\d\d:\d\d\S*|",
-        r"\d+(\.\d+)? ?(ms|µs|s|sec|seconds|minutes)\b"
-    ));
+    static NOTES: Pattern = Pattern::new(include_str!("words/notes.regex"));
+    static VARIES: Pattern = Pattern::new(include_str!("words/varies.regex"));
     VARIES.replace_all(&NOTES.replace_all(text, ""), "~").trim().to_owned()
 }
 
@@ -349,6 +358,13 @@ fn hash(value: &impl Hash) -> u64 {
 
 /// Prose, lists of ignored files and what tools generate need no check.
 fn is_counted(path: &str) -> bool {
-    static NOT: Pattern = Pattern::new(include_str!("not_counted.regex"));
+    static NOT: Pattern = Pattern::new(include_str!("words/not_counted.regex"));
     !NOT.is_match(path)
+}
+
+pub fn is_program(path: &str) -> bool {
+    Path::new(path)
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .is_some_and(|ending| include_str!("endings.txt").split_whitespace().any(|known| known == ending))
 }

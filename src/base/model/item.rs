@@ -201,6 +201,11 @@ impl ReminderTopic {
             Self::Rules | Self::ScopedRules | Self::Hooks | Self::Findings | Self::Goal | Self::Agents
         )
     }
+
+    pub fn is_nudge(self) -> bool {
+        use ReminderTopic::{Cut, Deadline, Ending, Finish, Repeat, Review};
+        matches!(self, Finish | Cut | Ending | Repeat | Deadline | Review)
+    }
 }
 
 /// One thing in a session, as `{"user": {…}}`: an outer tag lets a long log be parsed without buffering each value.

@@ -6,10 +6,8 @@ use std::collections::HashMap;
 use base::pattern::Pattern;
 
 /// The line above one failure, as pytest, unittest, cargo and go write it.
-static HEADING: Pattern =
-    Pattern::new(r"^(?:_{3,} .+ _{3,}|(?:FAIL|ERROR): \S+.*|---- .+ stdout ----|--- FAIL: .+)$");
-static BEHIND: Pattern =
-    Pattern::new(r"^(?:={5,}.*|Ran \d+ tests?\b.*|failures:|test result: .*|FAIL(?:ED)?(?:\s.*)?)$");
+static HEADING: Pattern = Pattern::new(include_str!("failures_heading.regex"));
+static BEHIND: Pattern = Pattern::new(include_str!("failures_behind.regex"));
 static NAME: Pattern = Pattern::new(r"[\w./-]{4,}");
 static PLACE: Pattern = Pattern::new(r"(:|\bline )\d+");
 const TRACEBACK: &str = "Traceback (most recent call last):";

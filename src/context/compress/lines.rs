@@ -5,11 +5,7 @@ use std::collections::HashSet;
 
 use base::pattern::Pattern;
 
-static ERROR: Pattern = Pattern::new(concat!(
-    r"(?:\b(?i:error|failed|failure|failures|fatal|panic|panicked|exception|traceback|aborted)\b",
-    // AssertionError, assertion `left == right` failed, E   assert x == y, --- FAIL:, ✗ and ✖ of JavaScript runners
-    r"|\b[A-Za-z]*(?:Error|Exception|Failure)\b|\b(?i:assert(?:ion)?)\b|\bFAIL\b|[✗✖✘×]\s)",
-));
+static ERROR: Pattern = Pattern::new(include_str!("error.regex"));
 
 /// The longest line that is examined, in bytes: longer ones are data.
 const LINE_BYTES: usize = 1_000;

@@ -13,19 +13,9 @@ use crate::session::journal::record::PathState;
 use crate::session::journal::record::{self as journal, JournalRecord};
 use crate::session::record::{ItemRecord, Record};
 use base::model::envelope::Status;
-use base::model::item::{Item, ReminderTopic, ToolResult};
+use base::model::item::{Item, ToolResult};
 use base::protocol::event::{EndReason, TurnEnd};
 use base::{clock, file, text};
-
-/// What the program says when the work isn't as it should be.
-const NUDGES: [ReminderTopic; 6] = [
-    ReminderTopic::Finish,
-    ReminderTopic::Cut,
-    ReminderTopic::Ending,
-    ReminderTopic::Repeat,
-    ReminderTopic::Deadline,
-    ReminderTopic::Review,
-];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionReport {
@@ -157,7 +147,7 @@ impl Reading {
         *figures.layers.entry(layer).or_default() += u64::from(record.tokens);
         match &*record.item {
             Item::User(_) => self.nudged = None,
-            Item::Reminder(reminder) if NUDGES.contains(&reminder.about) => {
+            Item::Reminder(reminder) if reminder.about.is_nudge() => {
                 let about = reminder.about.into_str();
                 figures.nudges.entry(about).or_default().told += 1;
                 self.nudged = Some(about);

@@ -45,19 +45,13 @@ pub struct Query {
 // Only Latin, Greek and Cyrillic: all of Unicode takes a hundred times as long to compile, as do counted
 // repetitions, and names between Chinese words are found this way.
 static LINK: Pattern = Pattern::new(r#"https?://[^\s)>\]"']+"#);
-static PATH: Pattern = Pattern::new(
-    r"[A-Za-z0-9_.@+~\u{C0}-\u{52F}-]*(?:[/\\][A-Za-z0-9_.@+~\u{C0}-\u{52F}-]+)+|[A-Za-z0-9_\u{C0}-\u{52F}-]+\.[A-Za-z][A-Za-z0-9_]{0,9}(?-u:\b)",
-);
-static COMPOUND: Pattern = Pattern::new(
-    r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)+|(?-u:\b)[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?-u:\b)|(?-u:\b)[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+(?-u:\b)",
-);
+static PATH: Pattern = Pattern::new(include_str!("query_path.regex"));
+static COMPOUND: Pattern = Pattern::new(include_str!("query_compound.regex"));
 static DOTTED: Pattern = Pattern::new(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|#|->)[A-Za-z_][A-Za-z0-9_]*)+");
 static NAME: Pattern = Pattern::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|(?-u:\b))");
 // Frames of stack traces in many languages.
 static PYTHON_FRAME: Pattern = Pattern::new(r#"File "([^"\n]+)", line [0-9]+"#);
-static PLACE: Pattern = Pattern::new(
-    r"([A-Za-z0-9_./\\@+~\u{C0}-\u{52F}-]*[A-Za-z0-9_\u{C0}-\u{52F}-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):[0-9]+",
-);
+static PLACE: Pattern = Pattern::new(include_str!("query_place.regex"));
 static QUOTED: Pattern =
     Pattern::new("`([^`\n]+)`|\"([^\"\n]+)\"|(?:^|[^A-Za-z0-9_])'([^'\n]+)'|“([^”\n]+)”|「([^」\n]+)」");
 

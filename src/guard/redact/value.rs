@@ -8,10 +8,7 @@ use base::secret;
 static IDENTIFIER: Pattern =
     Pattern::new(r"^[&*!]?[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*[.?!]?$");
 
-static TYPE_NAME: Pattern = Pattern::new(concat!(
-    r"(?i)^(?:u?int|i|u|f|float|double|decimal|n?varchar|n?char|bytes?|sha|md|base|utf|str|string|vec|array|hmac|aes|ed|x|hs|rs",
-    r"|es|rsa|uuid|bool|text|key|token|value|arg|param|secret|passw(?:or)?d)(?:[-_]?\d+)?$",
-));
+static TYPE_NAME: Pattern = Pattern::new(include_str!("type_name.regex"));
 
 #[cfg(test)]
 pub static PATTERNS: [&Pattern; 2] = [&IDENTIFIER, &TYPE_NAME];

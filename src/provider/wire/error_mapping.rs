@@ -145,10 +145,7 @@ struct ErrorReply {
 }
 
 /// "Please try again in 6m0s", "Please retry in 11.6s".
-static WAIT: Pattern = Pattern::new(concat!(
-    r"(?:try again|retry) (?:in|after) (?:(?P<ms>\d+)\s?ms\b",
-    r"|(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m)?(?:(?P<s>\d+(?:\.\d+)?)\s?s(?:econds?)?\b)?)",
-));
+static WAIT: Pattern = Pattern::new(include_str!("wait.regex"));
 
 fn wait_in(text: &str) -> Option<Duration> {
     let found = WAIT.captures(text)?;

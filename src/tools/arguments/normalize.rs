@@ -35,17 +35,18 @@ pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized
     Normalized { args: args.map(Value::Object), ignored }
 }
 
-/// Some models put all arguments into an object of their own.
+/// Some models put all arguments into an object of their own, perhaps as text, beside the tool's name.
 fn unwrapped(given: Map<String, Value>, accepted: &Value) -> Map<String, Value> {
     const WRAPPERS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
-    match given.iter().next() {
-        Some((key, Value::Object(inner)))
-            if given.len() == 1 && WRAPPERS.contains(&key.as_str()) && !has(accepted, key) =>
-        {
-            inner.clone()
-        }
-        _ => given,
+    if given.keys().any(|key| has(accepted, key)) {
+        return given;
     }
+    let inner = WRAPPERS.iter().find_map(|key| match given.get(*key)? {
+        Value::Object(inner) => Some(inner.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    });
+    inner.unwrap_or(given)
 }
 
 fn has(schema: &Value, name: &str) -> bool {

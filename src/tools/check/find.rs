@@ -3,6 +3,7 @@
 
 use super::programs::{self, check_kind};
 use base::model::observation::{Check, CheckKind};
+use base::pattern::Pattern;
 use base::search::words::listed;
 use base::text::one_line;
 use guard::shell::interpret::call::{Arg, Call, CallInput};
@@ -22,7 +23,9 @@ pub fn of_command(script: &str, calls: &[Call]) -> Option<Check> {
     };
     let (at, mut check) = found.into_iter().max_by_key(|(at, check)| (rank(check), *at))?;
     let joined = script.replace("&&", " ").replace("2>&1", " ");
-    check.decides = at + 1 == calls.len() && !joined.contains([';', '|', '\n', '&']);
+    let mut behind = calls[at + 1..].iter().map(Call::name);
+    check.decides =
+        behind.all(|name| ["echo", "printf"].contains(&name)) && !joined.contains([';', '|', '\n', '&']);
     Some(check)
 }
 
@@ -56,8 +59,10 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
     let rest = first.map_or(&[][..], |at| &args[at + 1..]);
     for (kind, subs) in programs::rows(name).filter_map(|(kind, subs)| Some((check_kind(kind)?, subs))) {
         if subs.is_empty() {
-            let cleans = ["clean", "distclean", "help"].contains(&sub);
-            return (!cleans).then(|| check(name.to_owned(), kind, args));
+            let cleans = |target: &&str| ["clean", "distclean", "help"].contains(target);
+            let mut targets = args.iter().filter(|arg| !is_option(arg));
+            return (sub.is_empty() || targets.any(|target| !cleans(target)))
+                .then(|| check(name.to_owned(), kind, args));
         }
         // `mvn -q clean test`: any of the words may be the goal.
         if let Some(goal) = args.iter().find(|arg| listed(subs, arg)).filter(|goal| {
@@ -98,6 +103,10 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
     if name == "nginx" && args.contains(&"-t") {
         return Some(check("nginx -t".to_owned(), CheckKind::Lint, &[]));
     }
+    let mut script = args.iter().skip_while(|arg| **arg != "-f").skip(1);
+    if let Some(file) = script.next().filter(|_| programs::is("script-reader", name)) {
+        return Some(check(format!("{name} -f {file}"), CheckKind::Run, &[]));
+    }
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if programs::is("interpreter", name) || programs::is("interpreter", plain) {
         return of_interpreter(name, plain, args);
@@ -119,7 +128,9 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
     }
     let at = args.iter().position(|arg| !arg.starts_with('-') || ["-c", "-m", "-e", "-jar"].contains(arg))?;
     let (word, rest) = (args[at], &args[at + 1..]);
-    if args[..at].iter().any(|arg| ["-p", "--print"].contains(arg)) {
+    // It prints a value, or goes through the lines of files, as sed does.
+    static FILTERS: Pattern = Pattern::new(r"^--print$|^-[0-9alsw]*[pni]");
+    if ["perl", "ruby", "node"].contains(&plain) && args[..at].iter().any(|arg| FILTERS.is_match(arg)) {
         return None;
     }
     match word {
@@ -141,14 +152,10 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
 }
 
 fn kind_of_script(name: &str) -> Option<CheckKind> {
-    let kinds = [
-        ("test tests spec e2e unit", CheckKind::Test),
-        ("build compile bundle", CheckKind::Build),
-        ("lint check typecheck types tsc validate verify", CheckKind::Lint),
-        ("start dev serve", CheckKind::Run),
-    ];
-    let says = |words: &str| name.split([':', '-', '_', '.']).any(|word| listed(words, word));
-    kinds.into_iter().find(|(words, _)| says(words)).map(|(_, kind)| kind)
+    let is = |kind: &&str| {
+        name.split([':', '-', '_', '.']).any(|word| programs::is(&format!("named-{kind}"), word))
+    };
+    ["test", "build", "lint", "run"].into_iter().find(is).and_then(check_kind)
 }
 
 #[cfg(test)]
@@ -182,6 +189,8 @@ mod tests {
             ("npm test", "npm test", Test),
             ("pnpm -r build", "pnpm build", Build),
             ("make", "make", Build),
+            ("make clean check", "make", Build),
+            ("awk -f a.awk x | diff - y", "awk -f a.awk", Run),
             ("prove -l t", "prove", Test),
             ("cobc -x -o a a.cob && ./a", "cobc", Build),
             ("mvn -q clean verify", "mvn verify", Test),
@@ -218,6 +227,8 @@ mod tests {
             "make clean",
             "ls -la",
             "sed -i s/a/b/ x.py",
+            "perl -pi -e s/a/b/ x.py",
+            "perl -lne 'print if /a/' x.py",
             "curl https://example.org",
             "cargo fmt",
             "mv a b",

@@ -95,7 +95,7 @@ pub(crate) fn plan(path: &str, content: Option<&str>, cx: &ToolCx) -> Result<Int
 /// A line that stands for text it leaves out, which the file doesn't have itself.
 fn placeholder<'c>(content: &'c str, before: &str) -> Option<&'c str> {
     static STANDS_FOR: Pattern = Pattern::new(include_str!("stands_for.regex"));
-    let shorter = content.len() < before.len();
+    let shorter = content.len() < before.len() || content.lines().count() < before.lines().count();
     let lines = content.lines().filter(|line| STANDS_FOR.is_match(line));
     lines.filter(|_| shorter).find(|line| !before.lines().any(|known| known.trim() == line.trim()))
 }

@@ -33,7 +33,7 @@ pub(crate) fn changed_lines(before: &str, after: &str) -> String {
 
 /// A file whose name, or whose folder's name, differs in a letter from the new one's: perhaps that one was meant.
 pub(crate) fn similar_neighbor(cx: &ToolCx, target: &PathTarget) -> Option<String> {
-    let path = &target.resolved.canonical;
+    let path = Some(&target.resolved.canonical).filter(|path| path.starts_with(&*cx.root))?;
     let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_near = |own: &str, other: &str| {
@@ -66,7 +66,8 @@ pub fn problem(name: &str, text: &str) -> Option<String> {
         }
         "toml" => ("TOML", text.parse::<toml::Table>().err()?.to_string()),
         "yaml" | "yml" if !text.contains("{{") && !text.contains("\n---") => {
-            ("YAML", serde_saphyr::from_str::<serde::de::IgnoredAny>(text).err()?.to_string())
+            let error = serde_saphyr::from_str::<serde::de::IgnoredAny>(text).err()?.to_string();
+            ("YAML", error.lines().next()?.replace("error: ", ""))
         }
         _ => return None,
     };
@@ -75,9 +76,7 @@ pub fn problem(name: &str, text: &str) -> Option<String> {
 
 /// These take comments and trailing commas.
 fn is_commented(name: &str) -> bool {
-    static COMMENTED: Pattern = Pattern::new(
-        r"(^|/)(tsconfig|jsconfig|\.eslintrc|devcontainer|settings|launch|tasks|extensions|keybindings|deno)[^/]*$",
-    );
+    static COMMENTED: Pattern = Pattern::new(include_str!("commented.regex"));
     COMMENTED.is_match(name)
 }
 

@@ -135,8 +135,12 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
 
 const MAX_LITERAL_BYTES: usize = 300;
 
-/// An unclosed bracket is meant literally, as in `foo(`.
+/// An unclosed bracket is meant literally, as in `foo(`, and braces that count nothing.
 fn literal(pattern: &str) -> Option<Reading> {
+    let braces = rewritten(pattern, |c, escaped| !escaped && "{}".contains(c));
+    if braces != pattern && grep::matcher(&braces, false).is_ok() {
+        return Some(Reading { pattern: braces, why: BRACKETS });
+    }
     let plain = pattern.len() <= MAX_LITERAL_BYTES
         && !pattern.contains(['\\', '\n', '|', '*', '+'])
         && !pattern.contains("(?");

@@ -81,6 +81,7 @@ impl TypedTool for Bash {
 async fn run(args: Arc<Args>, cx: &ToolCx) -> ToolOutcome {
     let checked = Arc::clone(&args);
     let (cwd, timeout) = blocking(cx, move |cx| check(&checked, cx)).await?;
+    cx.files.show(&args.command);
     if args.keep && cx.services.is_some() {
         return keep::start(&args.command, cx, &cwd).await;
     }

@@ -37,9 +37,7 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
 }
 
 fn missing_program(line: &str) -> Option<String> {
-    static MISSING: Pattern = Pattern::new(
-        r"(?:^|: )(?:line \d+: )?([A-Za-z0-9_.+-]+): (?:command not found|not found)$|^(?:env: )?[‘'`]?([A-Za-z0-9_.+-]+)[’']?: No such file or directory$|command not found: ([A-Za-z0-9_.+-]+)$",
-    );
+    static MISSING: Pattern = Pattern::new(include_str!("missing.regex"));
     let found = MISSING.captures(line.trim())?;
     (1..=3).find_map(|group| found.get(group)).map(|name| name.as_str().to_owned())
 }
@@ -71,10 +69,7 @@ fn sleeps(command: &str) -> bool {
 static READ_ONLY: Pattern = Pattern::new(r"(?i)read-only file ?system|\bEROFS\b");
 static REFUSED: Pattern = Pattern::new("(?i)connection refused|econnrefused|could(n't| not) connect to");
 static LOOPBACK: Pattern = Pattern::new(r"127\.0\.0\.1|localhost|::1|0\.0\.0\.0");
-static NO_NETWORK: Pattern = Pattern::new(concat!(
-    "(?i)could(n't| not) resolve host|name or service not known|name resolution|network is unreachable|enetunreach|",
-    "getaddrinfo enotfound|eai_again|no such host|dial tcp: lookup|failed to lookup address|unknownhostexception",
-));
+static NO_NETWORK: Pattern = Pattern::new(include_str!("no_network.regex"));
 
 /// Explains network errors of a sandboxed command, which otherwise look like a server that is down. `None` if the
 /// command had network access or shows no such error.

@@ -38,7 +38,9 @@ pub fn goes_on(run: &CommandRun, cx: &ToolCx, id: u32, file: &Path, waited: Dura
     let by_user = waited < run.timeout;
     let what = match by_user {
         true => "The user moved this command to the background; it keeps running".to_owned(),
-        false => format!("Still running after {} s, now", run.timeout.as_secs_f64()),
+        false => {
+            format!("Still running after {} s, now", (run.timeout.as_secs_f64() * 100.0).round() / 100.0)
+        }
     };
     let note = format!(
         "{what} as job {id}. Job {{\"id\":{id},\"wait_s\":300}} waits for it; \

@@ -5,8 +5,7 @@
 use base::pattern::Pattern;
 use regex::Captures;
 
-static PLACEHOLDER: Pattern =
-    Pattern::new(r"\$(?:ARGUMENTS\[([0-9]+)\]|(ARGUMENTS)|([0-9])|([\p{Alphabetic}\p{N}_-]+))");
+static PLACEHOLDER: Pattern = Pattern::new(include_str!("placeholder.regex"));
 static WORD: Pattern = Pattern::new(r#""([^"]*)"|'([^']*)'|(\S+)"#);
 
 pub fn fill(prompt: &str, args: &str, names: &[String]) -> String {

@@ -2,5 +2,7 @@
 
 mod rows;
 pub mod run;
+mod sentences;
 mod single;
+mod slips;
 mod table;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::run::{bash, edit, joined, text, todo};
+use super::slips::slips;
 use crate::support::answer::{Answer, answer};
 
 #[derive(Clone)]
@@ -26,12 +27,12 @@ pub struct Row {
 }
 
 impl Row {
-    fn in_chat(mut self) -> Self {
+    pub fn in_chat(mut self) -> Self {
         self.in_chat = true;
         self
     }
 
-    fn only_headless(mut self) -> Self {
+    pub fn only_headless(mut self) -> Self {
         self.only_headless = true;
         self
     }
@@ -47,7 +48,7 @@ impl Row {
     }
 
     /// It also leaves something open, which is told at the end.
-    fn open_ended(mut self) -> Self {
+    pub fn open_ended(mut self) -> Self {
         self.kind = "finish";
         self
     }
@@ -67,7 +68,7 @@ impl Row {
     }
 }
 
-fn row(
+pub fn row(
     (name, task): (&'static str, &'static str),
     (kind, says): (&'static str, &'static str),
     fault: Vec<Answer>,
@@ -87,26 +88,20 @@ fn row(
     }
 }
 
-/// A call with a slip that is repaired or answered, and the same call as it should be.
-fn slip(name: &'static str, says: &'static str, fault: Answer, well: Answer) -> Row {
-    let told = || text("f is in a.py:1 and returns 1.");
-    row((name, "What does f return?"), ("", says), vec![fault, told()], vec![well, told()])
-}
-
-fn call(tool: &str, args: Value) -> Answer {
+pub fn call(tool: &str, args: Value) -> Answer {
     answer().call(tool, args)
 }
 
-fn read() -> Answer {
+pub fn read() -> Answer {
     call("Read", json!({"path": "a.py"}))
 }
 
-fn failing_edit() -> Answer {
+pub fn failing_edit() -> Answer {
     call("Edit", json!({"path": "a.py", "old_string": "return 7", "new_string": "return 2"}))
 }
 
 const TASK: &str = "Make f return 2";
-const CHECK: &str = "sh ./check.sh";
+pub const CHECK: &str = "sh ./check.sh";
 
 /// A turn that ends on something the program knows better.
 fn finish() -> Vec<Row> {
@@ -129,6 +124,35 @@ fn finish() -> Vec<Row> {
                 text("g is there."),
             ],
         ),
+        row(
+            ("a file that a script in the command edits, nothing ran", TASK),
+            ("finish", "`a.py` changed, and nothing was built, tested or run since."),
+            vec![
+                bash(
+                    "python3 - <<'E'\ntext = open('a.py').read()\nopen('a.py', 'w').write(text.replace('1', '2'))\nE",
+                ),
+                done(),
+            ],
+            vec![bash("perl -pi -e 's/1/2/' a.py"), bash(CHECK), done()],
+        ),
+        row(
+            ("a claim in German", TASK),
+            ("finish", "Your answer says that tests pass; none ran after the last change."),
+            joined(vec![edit(), vec![text("f gibt jetzt 2 zurück; alle Tests laufen durch.")]]),
+            joined(vec![edit(), vec![bash(CHECK), text("f gibt jetzt 2 zurück; check.sh lief durch.")]]),
+        )
+        .in_chat(),
+        row(
+            ("a claim where nothing was changed or run", TASK),
+            ("finish", "Your answer says that tests pass; none ran in this run."),
+            vec![read(), failing_edit(), text("f returns 2. All tests pass.")],
+            joined(vec![
+                vec![call("Edit", json!({"path": "aa.py", "old_string": "1", "new_string": "2"}))],
+                edit(),
+                vec![bash(CHECK), done()],
+            ]),
+        )
+        .in_chat(),
         row(
             ("changed after the last check", TASK),
             ("finish", "`a.py` changed after the last check (`sh ./check.sh`)."),
@@ -242,7 +266,7 @@ fn endings() -> Vec<Row> {
             ("a step with its command as a code block", TASK),
             announced,
             vec![read(), text("Let me run the tests:\n\n```bash\npython3 -m unittest\n```")],
-            vec![text("Run the tests with:\n\n```bash\npython3 -m unittest\n```\n\nThey need nothing else.")],
+            vec![text("Run the tests with:\n\n```bash\npython3 -m unittest\n```")],
         )
         .in_chat(),
         row(
@@ -373,6 +397,15 @@ fn repeats() -> Vec<Row> {
         .goes_on()
         .resumed_after(3),
         row(
+            ("a wait that never ends", TASK),
+            ("repeat", "The same call has failed 9 times with the same error."),
+            joined(vec![times(9, &|_| bash("sleep 0; cat nowhere.txt")), vec![gave_up()]]),
+            joined(vec![times(8, &|_| bash("sleep 0; cat nowhere.txt")), vec![gave_up()]]),
+        )
+        .in_chat()
+        .goes_on()
+        .resumed_after(3),
+        row(
             ("a cycle of two calls", TASK),
             ("repeat", "have repeated 4 times"),
             joined(vec![
@@ -388,7 +421,7 @@ fn repeats() -> Vec<Row> {
             ("a cycle of three calls", TASK),
             ("repeat", "have repeated 4 times"),
             joined(vec![
-                (0..4).flat_map(|_| [bash("ls a.py"), bash("wc -l a.py"), read()]).collect(),
+                (0..5).flat_map(|_| [bash("ls a.py"), bash("wc -l a.py"), read()]).collect(),
                 vec![text("a.py has two lines.")],
             ]),
             vec![bash("ls a.py"), bash("wc -l a.py"), read(), bash("ls a.py"), text("a.py has two lines.")],
@@ -407,112 +440,6 @@ fn repeats() -> Vec<Row> {
             vec![bash("sleep 0"), text("It is built.")],
         )
         .resumed_after(0),
-    ]
-}
-
-/// Calls with a slip: repaired where the meaning is plain, else answered so that the next call can be right.
-fn slips() -> Vec<Row> {
-    let list = |todos: Value| call("TodoWrite", json!({ "todos": todos }));
-    let shown = "return 1";
-    vec![
-        slip("a tool's name with a slip", shown, call("Raed", json!({"path": "a.py"})), read()),
-        slip("another agent's tool", shown, call("read_file", json!({"file_path": "a.py"})), read()),
-        slip("another agent's tool with a slip", shown, call("read_files", json!({"path": "a.py"})), read()),
-        slip("a prefix", shown, call("functions.Read", json!({"path": "a.py"})), read()),
-        slip("an argument's name with a slip", shown, call("Read", json!({"paht": "a.py"})), read()),
-        slip("a path that no machine has", shown, call("Read", json!({"path": "/workspace/a.py"})), read()),
-        slip("a number as a string", shown, call("Read", json!({"path": "a.py", "limit": "10"})), read()),
-        slip("a brace too few", shown, answer().call_raw("Read", "{\"path\": \"a.py\""), read()),
-        slip("a brace too many", shown, answer().call_raw("Read", "{\"path\": \"a.py\"}}"), read()),
-        slip(
-            "arguments cut in the middle",
-            "one valid JSON object. Nothing was run.",
-            answer().call_raw("Read", "{\"path\": \"a.p"),
-            read(),
-        ),
-        slip("a comma too many", shown, answer().call_raw("Read", "{\"path\": \"a.py\",}"), read()),
-        slip(
-            "arguments as a string",
-            shown,
-            answer().call_raw("Read", "\"{\\\"path\\\": \\\"a.py\\\"}\""),
-            read(),
-        ),
-        slip("Python in place of JSON", shown, answer().call_raw("Read", "{'path': 'a.py'}"), read()),
-        slip(
-            "a mark behind the JSON",
-            shown,
-            answer().call_raw("Read", "{\"path\": \"a.py\"}</tool_call>"),
-            read(),
-        ),
-        slip(
-            "an editor that reads, too",
-            shown,
-            call("str_replace_editor", json!({"command": "view", "path": "a.py"})),
-            read(),
-        ),
-        slip("a call in tags", shown, text("<read_file>\n<path>a.py</path>\n</read_file>"), read()),
-        slip("an editor that needs a terminal", "Use Edit or Write", bash("vim a.py"), bash("ls")),
-        slip("arguments in an object", shown, call("Read", json!({"arguments": {"path": "a.py"}})), read()),
-        slip("a path in quotes", shown, call("Read", json!({"path": "`a.py`"})), read()),
-        slip("a path with its line", shown, call("Read", json!({"path": "a.py:1"})), read()),
-        slip("a path as a mention", shown, call("Read", json!({"path": "@a.py"})), read()),
-        slip("arguments in a list", shown, answer().call_raw("Read", "[{\"path\": \"a.py\"}]"), read()),
-        slip(
-            "a command as a list",
-            "check.sh",
-            call("Bash", json!({"command": ["ls", "-1"]})),
-            bash("ls -1"),
-        ),
-        slip(
-            "another agent's shell",
-            "check.sh",
-            call("shell", json!({"command": ["bash", "-lc", "ls"]})),
-            bash("ls"),
-        ),
-        slip("no arguments", "command", answer().call_raw("Bash", ""), bash("ls")),
-        slip("a tool that no one has", "there is no tool Frobnicate", call("Frobnicate", json!({})), read()),
-        slip(
-            "a question while no one is here",
-            "No one",
-            call("AskUser", json!({"questions": [{"question": "Which?"}]})),
-            read(),
-        )
-        .only_headless(),
-        slip(
-            "to-dos as plain strings",
-            "Look",
-            list(json!(["Look", "Tell"])),
-            list(json!([{"content": "Look", "status": "completed"}])),
-        )
-        .open_ended(),
-        slip(
-            "a list as text, with states of another agent",
-            "Look",
-            list(json!(
-                "[{\"content\": \"Look\", \"status\": \"done\"}, {\"task\": \"Tell\", \"completed\": true}, {\"task\": \"End\", \"state\": \"finished\"}]"
-            )),
-            list(json!([{"content": "Look", "status": "completed"}])),
-        ),
-        slip(
-            "a status of another agent",
-            "Look",
-            list(json!([{"content": "Look", "status": "done"}])),
-            list(json!([{"content": "Look", "status": "completed"}])),
-        ),
-        slip(
-            "a call in words",
-            shown,
-            text("<tool_call>\n{\"name\": \"Read\", \"arguments\": {\"path\": \"a.py\"}}\n</tool_call>"),
-            read(),
-        ),
-        slip(
-            "a test behind a failed edit in one reply",
-            "so this ran on the unchanged file",
-            failing_edit().call("Bash", json!({"command": CHECK})),
-            read().call("Bash", json!({"command": CHECK})),
-        )
-        .open_ended()
-        .in_chat(),
     ]
 }
 

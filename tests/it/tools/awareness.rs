@@ -212,6 +212,8 @@ async fn views_among_other_commands() {
         "head -3 src/b.rs src/a.rs",
         "awk 'NR>=4 && NR<=9' src/a.rs",
         "seq 100000; tail -3 src/a.rs",
+        // What a command writes itself is known.
+        "cat > src/a.rs <<'E'\n    let value_2 = 1;\nE",
     ] {
         let bench = Bench::new();
         bench.put("src/a.rs", lines(30));

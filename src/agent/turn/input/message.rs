@@ -116,9 +116,7 @@ pub fn take_waiting(
 
 /// Whether the user speaks of commits, now or earlier, or the project's rules do. In a task's own branch nobody minds them.
 pub fn wants_commits(text: &str, conversation: &Conversation, rules: Option<&str>, root: &Path) -> bool {
-    static SPOKEN_OF: Pattern = Pattern::new(
-        r"(?i)commit|\bgit\b|push|pull request|\bPRs?\b|merge|rebase|cherry.?pick|amend|squash|release|提交|コミット|커밋|коммит",
-    );
+    static SPOKEN_OF: Pattern = Pattern::new(include_str!("spoken_of.regex"));
     let entries = conversation.state.history.entries().iter();
     let earlier = entries.filter_map(|entry| match &*entry.item {
         Item::User(message) => Some(&*message.text),

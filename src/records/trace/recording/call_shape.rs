@@ -62,10 +62,7 @@ pub fn of(name: &str, args: &Value) -> CallShape {
     CallShape { tool, data }
 }
 
-static SHOWN: Pattern = Pattern::new(concat!(
-    r"^(?:cd \S+ && )?(?:cat |nl -ba |sed -n '?(?P<from>\d+),(?P<to>\d+)p'? )(?P<path>[^\s|;&<>]+)",
-    r"(?: \| sed -n '?(?P<first>\d+),(?P<last>\d+)p'?)?$",
-));
+static SHOWN: Pattern = Pattern::new(include_str!("shown.regex"));
 
 /// The view of a command that only shows one file, as the Bash tool reports it.
 fn shown(command: &str) -> Option<Value> {
