@@ -232,7 +232,6 @@ fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {
     let absolute = target.resolved.absolute.as_path();
     let parent = absolute.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(absolute);
     let inside = target.resolved.inside;
-    // A path of another machine may have a slip as well.
     let other = absolute.file_name().and_then(OsStr::to_str).filter(|_| parent == Path::new("/"));
     let name = if inside { Some(shown.as_str()) } else { other };
     let near = name.map_or_else(Vec::new, |name| fuzzy::nearest(&cx.root, name, 3));

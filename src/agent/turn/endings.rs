@@ -9,7 +9,6 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// For the model, and in short for people.
     pub fn said(&self) -> (&'static str, &'static str) {
         match self {
             Self::Announced => (

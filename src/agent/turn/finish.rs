@@ -46,7 +46,6 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
     let task = asked(conversation);
     let wanted = if audience.headless { named_paths::wanted(&task) } else { Vec::new() };
     let (root, journal, from) = (Arc::clone(&cx.root), cx.journal.clone(), work.turn_start());
-    // Reads the journal and looks at the disk.
     let looked = task::blocking(move || {
         let net = journal.as_deref().map(|journal| net_changes(journal, from)).unwrap_or_default();
         let is_changed =

@@ -29,7 +29,6 @@ pub enum TurnOpening {
     },
     /// An interrupted round: its check runs before anything else.
     Check,
-    /// What sub-agents in the background report.
     Reports,
 }
 

@@ -19,7 +19,6 @@ const MOST: usize = 6;
 const FALSE_REPORTS: [&str; 4] = ["failed_check", "claimed_tests", "failed_edit", "nothing_changed"];
 /// The same failing call: how often until it is told, and until a headless turn ends.
 const REPEATS: (usize, usize) = (5, 12);
-/// Of a call that sleeps first, which may well fail.
 const WAITS: (usize, usize) = (9, 30);
 /// Rounds of a cycle of two or three calls with the same results.
 const ROUNDS_TOLD: usize = 4;

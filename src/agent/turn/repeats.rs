@@ -4,10 +4,8 @@ use crate::work::work_log::CallMark;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Repeat {
-    /// The call, or those of the cycle.
     pub calls: Vec<u64>,
     pub failures: usize,
-    /// It waits for something: what fails again may be right.
     pub waits: bool,
     /// How often a cycle of two or three calls has gone round with the same results.
     pub rounds: usize,

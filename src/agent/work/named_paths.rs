@@ -9,7 +9,6 @@ const MOST: usize = 3;
 pub fn wanted(task: &str) -> Vec<String> {
     static MAKES: PhrasePattern = PhrasePattern::new(include_str!("words/path_makes.regex"));
     static LEADS_AWAY: PhrasePattern = PhrasePattern::new(include_str!("words/path_leads_away.regex"));
-    // `Add a case in a.py` names a place that is there, what is written in a file makes it.
     static INTO: PhrasePattern = PhrasePattern::new(include_str!("words/path_into.regex"));
     static NEVER: PhrasePattern = PhrasePattern::new(include_str!("words/path_never.regex"));
     static PATH: Pattern = Pattern::new(include_str!("words/path.regex"));

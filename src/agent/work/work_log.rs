@@ -39,7 +39,6 @@ pub struct CallMark {
     pub polls: bool,
     pub waits: bool,
     pub tool: Arc<str>,
-    /// For people: what failed, and how.
     pub shown: String,
 }
 

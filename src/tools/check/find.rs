@@ -128,7 +128,6 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
     }
     let at = args.iter().position(|arg| !arg.starts_with('-') || ["-c", "-m", "-e", "-jar"].contains(arg))?;
     let (word, rest) = (args[at], &args[at + 1..]);
-    // It prints a value, or goes through the lines of files, as sed does.
     static FILTERS: Pattern = Pattern::new(r"^--print$|^-[0-9alsw]*[pni]");
     if ["perl", "ruby", "node"].contains(&plain) && args[..at].iter().any(|arg| FILTERS.is_match(arg)) {
         return None;
