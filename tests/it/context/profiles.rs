@@ -92,7 +92,7 @@ fn figures(place: &Workplace, window: u64, binding: &str) -> [Value; 3] {
 
 #[test]
 fn a_profile_that_saves_more_never_costs_more() {
-    for (seed, turns, steps, idle_s) in [(1, 1, 80, 0), (2, 9, 5, 0), (3, 8, 6, 900), (4, 4, 16, 400)] {
+    for (seed, turns, steps, idle_s) in [(1, 1, 60, 0), (2, 7, 5, 0), (3, 7, 5, 900), (4, 4, 10, 400)] {
         let place = Workplace::new();
         place.file("traces/a.jsonl", recording(&mut Rng::with_seed(seed), turns, steps, idle_s));
         let others = [(128_000, "rejects"), (32_000, "none")];
@@ -109,8 +109,8 @@ fn a_profile_that_saves_more_never_costs_more() {
 #[test]
 fn a_long_turn_in_a_small_window_is_rewritten_now_and_then() {
     let place = Workplace::new();
-    place.file("traces/a.jsonl", recording(&mut Rng::with_seed(5), 1, 120, 0));
-    for (window, most) in [(8_000, 55.0), (16_000, 25.0), (32_000, 12.0)] {
+    place.file("traces/a.jsonl", recording(&mut Rng::with_seed(5), 1, 80, 0));
+    for (window, most) in [(8_000, 37.0), (16_000, 17.0), (32_000, 8.0)] {
         for row in figures(&place, window, "none") {
             let epochs = row["epochs_per_100"].as_f64().unwrap() * row["requests"].as_f64().unwrap() / 100.0;
             assert!(

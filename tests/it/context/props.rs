@@ -75,7 +75,7 @@ fn result(call: &str, tool: usize, lines: usize, path: usize) -> ToolResult {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn paired_stable_and_rebuilt(ops in proptest::collection::vec(op(), 1..90), small in any::<bool>()) {

@@ -169,7 +169,7 @@ fn events(ops: Vec<Op>) -> Vec<ReplayEvent> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
     fn every_request_of_a_random_session_fits(
