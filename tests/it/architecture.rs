@@ -444,3 +444,20 @@ fn the_top_level_holds_what_the_design_card_fixed() {
         assert!(top.starts_with('.') || TOP_LEVEL.contains(&top), "{path} does not belong at the top level");
     }
 }
+
+/// A package that has other features in the tests is built twice, and all that stands on it.
+#[test]
+fn the_program_and_its_tests_share_one_build() {
+    let packages = |edges: &str| {
+        let mut cargo = std::process::Command::new(env!("CARGO"));
+        cargo.args(["tree", "--offline", "--locked", "--workspace", "--prefix", "none"]);
+        let listed = cargo.args(["-e", edges, "-f", "{p} {f}"]).current_dir(root()).output().unwrap();
+        assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+        let lines = String::from_utf8(listed.stdout).unwrap();
+        // Marked where it stands for the second time.
+        lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect::<BTreeSet<String>>()
+    };
+    let (program, tests) = (packages("no-dev"), packages("normal,build,dev"));
+    let twice: Vec<&String> = program.difference(&tests).collect();
+    assert!(twice.is_empty(), "give them the features that the tests' packages ask for: {twice:#?}");
+}
