@@ -239,7 +239,7 @@ fn the_page_about_a_batch() {
     place.file("tasks.jsonl", "\"good task\"\n\"bad task\"\n");
     let url = server.base_url();
     let each = ["exec", "--base-url", &url, "--model", MODEL, "--each", "tasks.jsonl"];
-    assert_eq!(place.command(&each).output().unwrap().status.code(), Some(1));
+    assert_eq!(place.command(&each).output().unwrap().status.code(), Some(4));
     let (text, json) = page(&place);
     assert_eq!(json["done"], json!(["1: Wrote it."]), "{text}");
     assert!(json["failed"][0].as_str().unwrap().starts_with("2 (4): "), "{text}");

@@ -345,7 +345,7 @@ fn what_is_not_as_it_should_be_signs_no_one_in() {
         ("another issuer", json!({"iss": "https://x"}), SCOPES, &agrees, "not for this sign-in"),
         ("another client", json!({"aud": "oaiapp_2"}), SCOPES, &agrees, "not for this sign-in"),
         ("too late", json!({"exp": now_s() - 60}), SCOPES, &agrees, "not for this sign-in"),
-        ("no plan", json!({}), "openid profile email", &agrees, "the use of the plan was not allowed"),
+        ("no plan", json!({}), "openid profile email", &agrees, "access to your plan was not granted"),
     ];
     for (name, wrong, scope, comes_back, said) in rows {
         {

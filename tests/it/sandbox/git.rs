@@ -274,6 +274,7 @@ impl World {
         self.plain(&real, &case.setup());
         self.plain(&real, "cp -a . ../../twin/p");
         let before = state(self, &real);
+        assert_eq!(before, state(self, &twin), "the twins differ from the start: {case:?}");
         (real, twin, before)
     }
 }
