@@ -176,14 +176,20 @@ fn writers_with_worktrees_run_side_by_side_and_leave_branches() {
     assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1, "the folders are gone");
 }
 
-#[test]
-fn in_the_background_an_agent_is_reported_when_it_ends() {
+/// A model that starts an explorer in the background, which answers when it is released.
+fn explorer_in_the_background() -> FakeServer {
     let server = FakeServer::start(vec![]);
     server
         .push(answer().call("Task", json!({"type": "explore", "prompt": "look around", "background": true})));
     server.on_body("It reports", answer().text("Then it is in big.rs.").usage(10, 0, 1));
     server.on_body("started as job 1", answer().text("I wait for it.").usage(10, 0, 1));
     server.on_body("look around\\n", answer().text("In `src/big.rs`.").usage(7_000, 0, 1).gated());
+    server
+}
+
+#[test]
+fn in_the_background_an_agent_is_reported_when_it_ends() {
+    let server = explorer_in_the_background();
     let place = place();
     let url = server.base_url();
     let mut command = place.command(&["exec", "--base-url", &url, "--model", "m", "--json", "find it"]);
@@ -216,12 +222,7 @@ fn in_the_background_an_agent_is_reported_when_it_ends() {
 
 #[tokio::test]
 async fn in_the_chat_a_report_begins_a_turn_of_its_own() {
-    let server = FakeServer::start(vec![]);
-    server
-        .push(answer().call("Task", json!({"type": "explore", "prompt": "look around", "background": true})));
-    server.on_body("It reports", answer().text("Then it is in big.rs.").usage(10, 0, 1));
-    server.on_body("started as job 1", answer().text("I wait for it.").usage(10, 0, 1));
-    server.on_body("look around\\n", answer().text("In `src/big.rs`.").usage(7_000, 0, 1).gated());
+    let server = explorer_in_the_background();
     let place = place();
     let config = format!("base_url = \"{}\"\nmodel = \"m\"\npermission = \"auto\"\n", server.base_url());
     let mut agent = TestAgent::start(&place, &config, true);

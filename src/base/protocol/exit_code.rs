@@ -47,9 +47,26 @@ impl ExitCode {
 
     /// The worst of several: what failed comes before what a limit ended, and that before what is done.
     pub fn worst(codes: impl Iterator<Item = u8>) -> u8 {
-        const WORST_FIRST: [u8; 15] = [130, 2, 3, 1, 4, 13, 12, 9, 5, 6, 7, 8, 11, 10, 0];
-        let place = |code: u8| WORST_FIRST.iter().position(|known| *known == code).unwrap_or(3);
-        codes.map(place).min().map_or(0, |place| WORST_FIRST[place])
+        let worst_first = [
+            Self::Interrupted,
+            Self::Usage,
+            Self::Config,
+            Self::Failed,
+            Self::Provider,
+            Self::Stuck,
+            Self::NoProgress,
+            Self::Schema,
+            Self::StepLimit,
+            Self::CostLimit,
+            Self::Deadline,
+            Self::Denied,
+            Self::NothingChanged,
+            Self::SetAside,
+            Self::Done,
+        ];
+        let known = |code: u8| Self::from_repr(code).unwrap_or(Self::Failed);
+        let place = |code: u8| worst_first.iter().position(|worse| *worse == known(code));
+        codes.filter_map(place).min().map_or(Self::Done, |place| worst_first[place]) as u8
     }
 
     pub fn text(self) -> &'static str {

@@ -32,6 +32,7 @@ pub const NOTHING_TO_COMPACT: &str = "Nothing to compact: recent turns are kept.
 pub const COMPACTION_STOPPED: &str = "Compaction stopped; nothing changed.";
 pub const COMPACTION_BLOCKED: &str = "Compaction was blocked by a hook; nothing changed.";
 pub const SUMMARY_NOT_SMALLER: &str = "Nothing to compact: a summary would not save space.";
+
 /// Extracted facts replaced the older turns; `disabled`: auto-compaction gave up.
 pub fn summary_failed(reason: impl Display, disabled: bool) -> String {
     let more =
@@ -45,6 +46,7 @@ pub fn uncompacted(size: u64) -> String {
 
 pub const NOTHING_TO_UNCOMPACT: &str =
     "Nothing to undo: no compaction in this session can be undone. /recall shows single items.";
+
 pub fn uncompact_too_large(size: u64, limit: u64) -> String {
     format!(
         "Can't undo the compaction: the context would take about {} tokens, but only {} fit. Use /recall for single items, \
@@ -92,6 +94,7 @@ pub fn context_limit(server_message: &str) -> String {
 
 pub const MESSAGE_TRUNCATED: &str = "Your message is too long for the window: the model sees its beginning and end, and can recall the rest. Put \
      long text into a file and mention it with @ instead.";
+
 pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
     format!(
         "The server truncated the prompt without an error: {} tokens were sent, it used {}. Requests stay within that \
@@ -107,6 +110,7 @@ pub const OUTPUT_LIMIT_WITH_CALLS: &str =
     "The reply was cut off at the model's output limit; only complete tool calls were run.";
 pub const REASONING_REJECTED: &str = "the server no longer accepts earlier reasoning; continuing without it";
 pub const REPLY_FILLED_WINDOW: &str = "the reply filled the window; making room";
+
 // What goes with a message.
 
 pub fn image_attached(image: &Image) -> String {
@@ -129,6 +133,7 @@ pub fn permission_locked(level: &str, place: &str) -> String {
 }
 
 pub const RULES_CHANGED: &str = "The project rules changed on disk; the model sees the new version.";
+
 pub fn rules_truncated(window: u64) -> String {
     format!(
         "The project rules take more than a tenth of the window ({} tokens), so the model gets their headings and \
@@ -200,6 +205,7 @@ pub fn session_lines_skipped(lines: usize) -> String {
 }
 
 pub const SESSION_EMPTY: &str = "The session is empty. Send a message first.";
+
 pub fn session_stats(id: &str, figures: &str) -> String {
     format!("Session {id} so far:\n{figures}\n`mycode report` prints this and more.")
 }
@@ -217,6 +223,7 @@ pub fn recall_no_match(query: &str) -> String {
 }
 
 pub const RECALL_MORE: &str = "Use /recall ID to show an item in full.";
+
 // The model.
 
 pub fn model_failed(error: impl Display, hint: impl Display) -> String {
@@ -294,6 +301,7 @@ pub fn open_notes(rows: &[String]) -> String {
 }
 
 pub const PLAN_NOT_ACCEPTED: &str = "Maintenance stopped before its last phase: the plan was not accepted. `/maintain --phase do` carries it out.";
+
 pub fn plan_not_written(error: impl Display) -> String {
     format!("Couldn't save the plan ({error}); it's in the reply above.")
 }
@@ -304,6 +312,7 @@ pub fn rule_not_saved(error: impl Display) -> String {
 
 pub const NO_WEB_SEARCH: &str = "web_search = \"provider\" has no effect: this model's server has no search that mycode knows. An MCP server with a \
      search tool does the same.";
+
 pub fn sandbox_degraded(missing: &str) -> String {
     format!("Sandbox degraded: {missing} unavailable. `mycode doctor` shows why.")
 }

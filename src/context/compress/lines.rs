@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use base::pattern::Pattern;
 
+/// Also `AssertionError`, `assertion … failed`, pytest's `E   assert`, `--- FAIL:` and the marks of JavaScript runners.
 static ERROR: Pattern = Pattern::new(include_str!("error.regex"));
 
 /// The longest line that is examined, in bytes: longer ones are data.
