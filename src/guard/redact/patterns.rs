@@ -72,19 +72,27 @@ pub static ANYWHERE: [Rule; 9] = [
 /// For what the user typed: sentences such as `the password is …`, `login: me / …`.
 pub static TYPED: [Rule; 3] = [
     rule("", include_str!("typed.regex"), |found| {
-        let name = found.get(1).map_or("password", |name| name.as_str()).to_ascii_lowercase();
+        let name = found.name("label").map_or("password", |name| name.as_str()).to_ascii_lowercase();
         let (shown, range) = trimmed(found.name("told").or_else(|| found.name("near"))?);
+        let more = found.name("more").or_else(|| found.name("on")).is_some();
+        let word = !more && found.name("key").is_none();
         let is_secret = match found.name("told") {
-            Some(_) => !shown.contains('/') && value::is_bare_secret(&name, shown, true),
+            Some(_) if shown.contains('/') => false,
+            Some(_) if word && value::is_word_secret(value::kind_of(&name), shown) => true,
+            Some(_) => value::is_bare_secret(&name, shown, true) || value::is_like_password(shown, more),
             // `pass` is also a verb.
-            None => value::is_like_password(shown, name == "pass" && found.name("on").is_some()),
+            None => value::is_like_password(shown, name == "pass" && more),
         };
         is_secret.then(|| (range, value::kind_of(&name)))
     }),
     rule("", include_str!("pin.regex"), |found| Some((found.get(1)?.range(), "password"))),
     rule("", include_str!("login.regex"), |found| {
-        let (shown, range) = trimmed(found.get(1)?);
-        value::is_like_password(shown, false).then_some((range, "password"))
+        if let Some(word) = found.name("word") {
+            return value::is_word_secret("password", word.as_str()).then(|| (word.range(), "password"));
+        }
+        let (shown, range) = trimmed(found.name("value")?);
+        let odd = found.name("alone").is_none() || value::has_digit(shown) && shown.contains(value::SIGNS);
+        (odd && value::is_like_password(shown, false)).then_some((range, "password"))
     }),
 ];
 

@@ -8,16 +8,21 @@ use base::secret;
 static IDENTIFIER: Pattern =
     Pattern::new(r"^[&*!]?[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*[.?!]?$");
 
+static NOT_A_PASSWORD: Pattern = Pattern::new(include_str!("not_a_password.regex"));
+
 static TYPE_NAME: Pattern = Pattern::new(include_str!("type_name.regex"));
 
+/// What passwords have and names don't.
+pub const SIGNS: [char; 10] = ['!', '@', '#', '$', '%', '^', '&', '*', '+', '~'];
+
 #[cfg(test)]
-pub static PATTERNS: [&Pattern; 2] = [&IDENTIFIER, &TYPE_NAME];
+pub static PATTERNS: [&Pattern; 3] = [&IDENTIFIER, &NOT_A_PASSWORD, &TYPE_NAME];
 
 pub fn kind_of(name: &str) -> &'static str {
     match name {
         name if name.contains("key") => "api-key",
         name if name.contains("token") => "token",
-        name if name.contains("pass") || name == "pwd" => "password",
+        name if name.contains("pass") || matches!(name, "pwd" | "pw" | "mdp") => "password",
         _ => "secret",
     }
 }
@@ -55,6 +60,7 @@ pub fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
         return long || config && digits >= 1 && !value.contains(['.', ':']);
     }
     let odd = value
+        .trim_end_matches('*')
         .bytes()
         .any(|b| matches!(b, b'!' | b'@' | b'#' | b'^' | b'*' | b'+' | b'/' | b'=' | b'~' | b'$'));
     (digits >= 2 && letters >= 2 && value.len() >= 8 || config && digits >= 1) && !value.starts_with('-')
@@ -65,10 +71,14 @@ pub fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
 pub fn is_like_password(value: &str, strict: bool) -> bool {
     let count = |is: fn(char) -> bool| value.chars().filter(|c| is(*c)).count();
     let (digits, small) = (count(|c| c.is_ascii_digit()), count(char::is_lowercase));
-    let signs = count(|c| "!@#$%^&*+~".contains(c));
+    let signs = count(|c| SIGNS.contains(&c));
     let odd = signs > 0 && digits > 0 || small > 0 && digits > 0 && count(char::is_uppercase) > 0;
-    let least = if strict { 8 } else { 7 };
-    value.chars().count() >= if odd { 6 } else { least }
+    let least = match (odd, signs > 0 && digits > 0) {
+        (_, true) => 5,
+        (true, _) => 6,
+        _ => 7 + usize::from(strict),
+    };
+    value.chars().count() >= least
         && (odd || digits > usize::from(strict) && small > 0)
         && !value.starts_with(['#', '@', '$', '%', '&'])
         && !value.contains(['_', '.', '(', ')', '[', ']', '<', '>', '/', '\\', ':'])
@@ -76,20 +86,14 @@ pub fn is_like_password(value: &str, strict: bool) -> bool {
         && !TYPE_NAME.is_match(value)
 }
 
-/// A single word without digits on a settings line: `PASSWORD=letmein`.
+/// A single word without digits in a password's place: `PASSWORD=letmein`.
 pub fn is_word_secret(name: &str, value: &str) -> bool {
-    const OTHER: &str =
-        "required optional enabled disabled prompt default hidden unset empty missing getpass";
-    let lower = value.to_ascii_lowercase();
-    let mention = ["pass", "secret", "token", "test", "key", "credential"];
     let least = if name.starts_with("pass") { 6 } else { 12 };
     (name.starts_with("pass") || name == "secret")
-        && value.len() >= least
-        && value.bytes().all(|b| b.is_ascii_alphabetic())
+        && value.chars().count() >= least
+        && value.chars().all(char::is_alphabetic)
         && !is_dummy(value)
-        && !TYPE_NAME.is_match(value)
-        && !mention.iter().any(|word| lower.contains(word))
-        && !listed(OTHER, &lower)
+        && !NOT_A_PASSWORD.is_match(value)
 }
 
 /// What follows `Authorization:`; ordinary words don't count.
