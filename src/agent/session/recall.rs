@@ -14,6 +14,7 @@ use context::session::list;
 use context::session::log;
 use context::session::outcomes::{self, TurnOutcome};
 use context::session::reader;
+use evidence::terms::translate;
 use parking_lot::Mutex;
 use tools::ports::{Originals, RecallMatch};
 
@@ -67,7 +68,8 @@ impl Originals for LogOriginals {
         let log = self.path();
         let session = log.file_stem().unwrap_or_default().to_string_lossy();
         let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
-        outcomes::find(state, &session, query, false, most).iter().map(TurnOutcome::line).collect()
+        let query = translate::with_english(query);
+        outcomes::find(state, &session, &query, false, most).iter().map(TurnOutcome::line).collect()
     }
 
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch> {
@@ -80,9 +82,10 @@ impl Originals for LogOriginals {
             _ => true,
         });
         let texts: Vec<String> = items.iter().map(|(_, item)| item.text().into_owned()).collect();
-        let mut wanted = words::telling(query);
+        let query = translate::with_english(query);
+        let mut wanted = words::telling(&query);
         if wanted.is_empty() {
-            wanted = words::terms(query);
+            wanted = words::terms(&query);
         }
         // Newest first: it wins between equal scores.
         let mut corpus = Corpus::only(&wanted);

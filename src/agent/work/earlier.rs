@@ -9,7 +9,7 @@ use crate::work::work_log::CheckRun;
 use base::model::item::Item;
 use base::process::task;
 use context::session::outcomes::{self, TurnOutcome};
-use evidence::terms::{language, translate};
+use evidence::terms::translate;
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 
@@ -19,8 +19,7 @@ const SHOWN: usize = 3;
 pub fn lines(log: &Path, task: &str) -> Vec<String> {
     let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
     let session = log.file_stem().unwrap_or_default().to_string_lossy();
-    let english = translate::english(task, &language::of(task)).join(" ");
-    let found = outcomes::find(state, &session, &format!("{task} {english}"), true, SHOWN);
+    let found = outcomes::find(state, &session, &translate::with_english(task), true, SHOWN);
     found.iter().map(TurnOutcome::line).collect()
 }
 

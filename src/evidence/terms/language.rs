@@ -17,6 +17,8 @@ pub enum TaskLanguage {
 /// Words that seldom stand in English text or code, a line a language; first those of English.
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 const LATIN: [TaskLanguage; 4] = [Spanish, Portuguese, French, German];
+/// A text of no more words needs only one function word, if it belongs to one language.
+const SHORT: usize = 5;
 
 /// Empty for English.
 pub fn of(text: &str) -> Vec<TaskLanguage> {
@@ -46,8 +48,10 @@ fn latin(text: &str) -> Vec<TaskLanguage> {
     let english = lists.next().unwrap_or_default();
     let counts: Vec<(TaskLanguage, usize)> = LATIN.into_iter().zip(lists).collect();
     let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
-    if most > english && (most >= 2 || accented) {
-        return counts.iter().filter(|(_, count)| *count == most).map(|(language, _)| *language).collect();
+    let best = || counts.iter().filter(|(_, count)| *count == most).map(|(language, _)| *language);
+    let is_short = words.len() <= SHORT && best().count() == 1;
+    if most > english && (most >= 2 || accented || is_short) {
+        return best().collect();
     }
     // A short title may have no function word.
     let any = accented && english == 0;
@@ -69,6 +73,7 @@ mod tests {
             ("O total do carrinho não é atualizado quando removo um item", TaskLanguage::Portuguese),
             ("Le total du panier ne change pas", TaskLanguage::French),
             ("Der Gutschein wird nicht angewendet", TaskLanguage::German),
+            ("Bilder hochladen ist langsam", TaskLanguage::German),
             ("Die Rechnungsnummer kommt doppelt vor", TaskLanguage::German),
             ("Le fichier journal grossit sans limite", TaskLanguage::French),
             ("O cupom de desconto pode ser usado duas vezes", TaskLanguage::Portuguese),

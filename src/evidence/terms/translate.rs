@@ -27,6 +27,11 @@ pub fn english(text: &str, languages: &[TaskLanguage]) -> Vec<&'static str> {
     found
 }
 
+/// The text and its English words, to search in what may be in English.
+pub fn with_english(text: &str) -> String {
+    format!("{text} {}", english(text, &language::of(text)).join(" "))
+}
+
 /// What was searched for besides the task's own words; `None` for an English task.
 pub fn note(text: &str) -> Option<String> {
     let words = english(text, &language::of(text));

@@ -45,8 +45,14 @@ fn the_next_session_knows_what_the_last_one_did() {
     );
     assert!(again[0].contains("(auth/session.py), session "), "{}", again[0]);
     assert!(again[1].contains("Earlier session: ") && !again[1].contains("hunter2secret"), "{}", again[1]);
-    let chinese = exec(&place, &[], "会话超时又出问题了", vec![answer().text("好的。")]);
+    let chinese = exec(
+        &place,
+        &[],
+        "会话超时又出问题了",
+        vec![answer().call("Recall", json!({"query": "登录超时"})), answer().text("好的。")],
+    );
     assert!(chinese[0].contains("Earlier work here that may matter:"), "{}", chinese[0]);
+    assert!(chinese[1].contains("Earlier session: "), "{}", chinese[1]);
     for (flags, task) in [
         (&[][..], "Write a README about the weather station"),
         (&["-c"], "The login timeout of a session is too long, too"),
@@ -61,6 +67,10 @@ fn the_next_session_knows_what_the_last_one_did() {
     let found = stdout(&place.command(&["sessions", "login", "timeout"]).output().unwrap());
     assert!(found.contains(line) && found.lines().count() == 1, "{found}");
     assert!(!found.contains("task-context"), "{found}");
+    for query in ["会话超时", "ログインのタイムアウト", "Zeitüberschreitung der Anmeldung"] {
+        let found = stdout(&place.command(&["sessions", query]).output().unwrap());
+        assert!(found.contains(line), "{query}: {found}");
+    }
     let none = stdout(&place.command(&["sessions", "weather"]).output().unwrap());
     assert!(none.contains("No earlier turn matches."), "{none}");
 }

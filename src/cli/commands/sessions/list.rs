@@ -9,6 +9,7 @@ use base::clock;
 use base::config::settings::Permission;
 use base::text;
 use context::session::{list, outcomes};
+use evidence::terms::translate;
 
 const FOUND: usize = 20;
 
@@ -25,7 +26,8 @@ pub struct SessionsArgs {
 pub fn run(cli: &SharedArgs, args: &SessionsArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     if !args.query.is_empty() {
-        let found = outcomes::find(&opened.project_state, "", &args.query.join(" "), false, FOUND);
+        let query = translate::with_english(&args.query.join(" "));
+        let found = outcomes::find(&opened.project_state, "", &query, false, FOUND);
         let lines: Vec<String> = found
             .iter()
             .map(|outcome| match args.json {
