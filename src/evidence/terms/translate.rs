@@ -27,7 +27,6 @@ pub fn english(text: &str, languages: &[TaskLanguage]) -> Vec<&'static str> {
     found
 }
 
-/// The text and its English words, to search in what may be in English.
 pub fn with_english(text: &str) -> String {
     format!("{text} {}", english(text, &language::of(text)).join(" "))
 }

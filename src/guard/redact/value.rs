@@ -12,7 +12,6 @@ static NOT_A_PASSWORD: Pattern = Pattern::new(include_str!("not_a_password.regex
 
 static TYPE_NAME: Pattern = Pattern::new(include_str!("type_name.regex"));
 
-/// What passwords have and names don't.
 pub const SIGNS: [char; 10] = ['!', '@', '#', '$', '%', '^', '&', '*', '+', '~'];
 
 #[cfg(test)]
