@@ -331,6 +331,10 @@ fn both_sides_of_a_rewrite_are_shown() {
         assert!(shown.contains(part), "{part}:\n{shown}");
     }
     assert!(!screen.raw().contains("\u{1b}[7mold"), "no words are marked");
+    screen.resize(120, 60);
+    let shown = screen.wait("11 +new line 10");
+    assert!(shown.contains("… 289 more lines") && !shown.contains("594"), "{shown}");
+    screen.resize(80, 60);
     screen.keys("y");
     let shown = screen.wait("Rewritten.");
     let done = &shown[shown.find("● Write a.txt").unwrap()..];

@@ -291,7 +291,7 @@ impl Approval {
             return all;
         }
         let body = limit.saturating_sub(1);
-        if self.is_diff && !self.unfolded && !self.explained {
+        if self.is_diff && width < diff::SIDE_BY_SIDE && !self.unfolded && !self.explained {
             let shown = &self.detail[..text::floor_boundary(&self.detail, DETAIL_BYTES)];
             let both_sides = diff::render(&sanitize::reveal(shown), width, body, theme);
             all.splice(..body, both_sides.into_iter().take(body));

@@ -14,7 +14,7 @@ use base::format::diff_cut::DiffCut;
 use base::format::diff_lines::{self, DiffLine};
 use base::sanitize;
 
-const SIDE_BY_SIDE: usize = 120;
+pub const SIDE_BY_SIDE: usize = 120;
 /// Lines after these only get the color of their sign.
 const COLORED_LINES: usize = 2_000;
 /// Larger changes are rewrites: their words aren't compared.
@@ -51,6 +51,7 @@ fn change_at(parts: &[Part], at: usize) -> (usize, usize) {
 pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'static>> {
     let text = sanitize::clean(diff);
     let (mut parts, language) = parse(&text);
+    mark(&mut parts, cap.min(COLORED_LINES));
     let mut hidden = both_sides(&mut parts, cap, width);
     color(&mut parts, language, cap, theme);
     let mut shown = 0;
@@ -124,7 +125,6 @@ fn both_sides(parts: &mut Vec<Part>, cap: usize, width: usize) -> usize {
 
 /// Styles the rows up to `cap`; each side is scanned as a separate text.
 fn color(parts: &mut [Part], language: Option<&CodeLanguage>, cap: usize, theme: Theme) {
-    mark(parts, cap.min(COLORED_LINES));
     let (mut old, mut new) = (State::default(), State::default());
     for (at, part) in parts.iter_mut().take(cap.saturating_add(8)).enumerate() {
         let Part::Row(row) = part else {
@@ -369,7 +369,8 @@ mod tests {
         let lines = |text: &str| (0..40).map(|n| format!("{text} {n} = 1;\n")).collect::<String>();
         let rewrite = format!("@@ -1,40 +1,40 @@\n{}{}", lines("-let a"), lines("+let b"));
         let all = render(&rewrite, 60, 100, theme);
-        let mut styles = all.iter().flat_map(|line| &line.spans).map(|span| span.style);
+        let wide = render(&rewrite, 120, 12, theme);
+        let mut styles = all.iter().chain(&wide).flat_map(|line| &line.spans).map(|span| span.style);
         assert!(styles.all(|style| style != theme.changed_words(true)), "a rewrite has no marks");
         let cut: Vec<String> = render(&rewrite, 60, 6, theme).iter().map(ToString::to_string).collect();
         assert_eq!(cut[2..5], ["   3 -let a 2 = 1;", "     … 37 more lines", "   1 +let b 0 = 1;"]);
