@@ -222,6 +222,7 @@ pub enum Command {
         list: bool,
     },
     /// Print a shell completion script
+    #[command(alias = "completion")]
     Completions {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,

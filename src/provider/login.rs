@@ -76,7 +76,7 @@ pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<
 pub fn vendor(name: &str) -> Result<&'static Vendor, String> {
     VENDORS.iter().find(|known| known.is_called(name)).ok_or_else(|| {
         let names: Vec<&str> = VENDORS.iter().map(Vendor::name).collect();
-        format!("Unknown vendor '{name}'. Choose one of {}.", names.join(", "))
+        format!("There is no vendor '{name}'. Choose one of {}.", names.join(", "))
     })
 }
 

@@ -103,11 +103,19 @@ fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
 }
 
 /// Commands of other agents, and ours for the same.
-const ELSEWHERE: [(&str, &str); 8] = [
+const ELSEWHERE: [(&str, &str); 16] = [
     ("run", "exec"),
     ("fork", "-c --fork"),
     ("auth", "login"),
+    ("auth login", "login"),
+    ("auth logout", "logout VENDOR"),
+    ("auth status", "login"),
     ("config", "doctor --config"),
+    ("config get", "doctor --config"),
+    ("config list", "doctor --config"),
+    ("config set", "doctor --config"),
+    ("features list", "doctor --config"),
+    ("init", "\"/init\""),
     ("stats", "report"),
     ("usage", "report"),
     ("serve", "acp"),
@@ -119,14 +127,18 @@ const ELSEWHERE: [(&str, &str); 8] = [
 fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
     let prompt = cli.prompt().unwrap_or_default();
     let word = prompt.as_str();
+    let elsewhere = ELSEWHERE.iter().find(|(theirs, _)| {
+        word.strip_prefix(theirs)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' ') && theirs.contains(' '))
+    });
     let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
-    if !is_word || cli.shared.continue_last || std::env::args_os().any(|arg| arg == "--") {
+    let is_command = is_word || elsewhere.is_some();
+    if !is_command || cli.shared.continue_last || std::env::args_os().any(|arg| arg == "--") {
         return Ok(());
     }
     let command = command_line::command();
     let names = command.get_subcommands().map(clap::Command::get_name);
-    let known = ELSEWHERE.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours);
-    let meant = match known.or_else(|| fuzzy::nearest_name(word, names)) {
+    let meant = match elsewhere.map(|(_, ours)| *ours).or_else(|| fuzzy::nearest_name(word, names)) {
         Some(name) => format!("did you mean `mycode {name}`? "),
         None => String::new(),
     };

@@ -1,13 +1,9 @@
 //! What an option's value becomes where that takes more than the table can say.
 
-use std::path::Path;
-
+use crate::cli::commands::work::exec::form;
 use base::config::mode::Mode;
-use base::file;
 use base::protocol::claude_tools;
 use tools::registry;
-
-const MOST: u64 = 1024 * 1024;
 
 /// The error is a reason.
 pub fn translated(work: &str, value: &str) -> Result<Vec<String>, String> {
@@ -15,10 +11,7 @@ pub fn translated(work: &str, value: &str) -> Result<Vec<String>, String> {
     match work {
         "prompt" if value.trim().is_empty() => Ok(Vec::new()),
         "prompt" => one("--append-system-prompt", value),
-        "prompt_file" => {
-            let text = file::small_text(Path::new(value), MOST);
-            translated("prompt", &text.ok_or("it must be text of at most 1 MiB")?)
-        }
+        "prompt_file" => translated("prompt", &form::text_in_file(value)?),
         "mode" => match claude_tools::of_permission_mode(value) {
             Some((Mode::Plan, _)) => one("--mode", "plan"),
             Some((_, level)) => one("--permission", level.into_str()),

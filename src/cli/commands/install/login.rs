@@ -20,7 +20,7 @@ use tools::mcp::client::sign_in;
 const MOST_BYTES: u64 = 16 * 1024;
 
 pub async fn login(vendor: Option<&str>, browser: bool) -> Result<(), Failure> {
-    let Some(vendor) = vendor else { return list() };
+    let Some(vendor) = vendor.filter(|vendor| *vendor != "status") else { return list() };
     let known = find_vendor(vendor).map_err(failed)?;
     if !known.account.is_empty() {
         return tokio::select! {

@@ -66,7 +66,7 @@ fn from_source(entry: &str) -> String {
     match source.split_once('+') {
         Some(("path", url)) => {
             let folder = url.trim_start_matches("file://");
-            format!("git -C {folder} pull && cargo install --path {folder}")
+            format!("git -C {folder} pull && cargo install --locked --profile dist --path {folder}")
         }
         Some(("git", url)) => {
             let url = url.split(['#', '?']).next().unwrap_or_default();
@@ -103,7 +103,7 @@ mod tests {
         for (entry, expected) in [
             (
                 "mycode 0.1.0 (path+file:///work/main)",
-                "git -C /work/main pull && cargo install --path /work/main",
+                "git -C /work/main pull && cargo install --locked --profile dist --path /work/main",
             ),
             ("mycode 0.1.0 (git+https://h/r?branch=x#abc)", "cargo install --git https://h/r --force mycode"),
             ("mycode 0.1.0 (registry+https://github.com/rust-lang/crates.io-index)", "cargo install mycode"),

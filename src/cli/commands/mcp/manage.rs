@@ -46,6 +46,7 @@ pub enum McpCommand {
         name: String,
     },
     /// Start servers and show what they offer, or call a tool of one
+    #[command(alias = "get")]
     Test(TestArgs),
     /// Sign in to a server
     Login {

@@ -38,6 +38,7 @@ pub struct PluginArgs {
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
     /// Copy a plugin, show what it brings, and activate it if you trust it (in scripts: with --trust)
+    #[command(alias = "install")]
     Add {
         /// A folder, npm:PACKAGE or npm:PACKAGE@VERSION, or a git URL or OWNER/REPO on GitHub, with #BRANCH, #TAG or #COMMIT if wanted
         source: String,

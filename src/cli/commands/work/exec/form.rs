@@ -224,12 +224,17 @@ fn json(option: &str, written: &str) -> Result<Value, Failure> {
         .or_usage(format!("{option} {written}"), "name a file, or write {…}")
 }
 
-/// JSON as written, or in a file. The error is the end of a sentence.
+/// JSON as written, or in a file.
 pub fn written_or_in_file(written: &str) -> Result<String, String> {
     if written.trim_start().starts_with('{') {
         return Ok(written.to_owned());
     }
-    file::small_text(Path::new(written), MAX_TEXT).ok_or("it must be text of at most 1 MiB".to_owned())
+    text_in_file(written)
+}
+
+pub fn text_in_file(path: &str) -> Result<String, String> {
+    let why = if Path::new(path).exists() { "it must be text of at most 1 MiB" } else { "no such file" };
+    file::small_text(Path::new(path), MAX_TEXT).ok_or(why.to_owned())
 }
 
 fn is_uuid(id: &str) -> bool {
