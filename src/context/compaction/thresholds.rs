@@ -76,12 +76,12 @@ impl Thresholds {
             note_tokens: [1_200, 1_600, 2_000][column].min(window / 20),
             old_note_tokens: [300, 400, 500][column].min(window / 80),
             closing_turns: [1, 3, 3][column],
-            soft_cap: [80_000, 90_000, 100_000][column].min(window * 85 / 100),
+            soft_cap: [80_000, 95_000, 100_000][column].min(window * 85 / 100),
             // In a small window the views of a few files are most of it.
-            view_share: if window < WIDE_WINDOW_TOKENS { 85 } else { [0, 40, 50][column] },
+            view_share: if window < WIDE_WINDOW_TOKENS { 85 } else { [30, 50, 50][column] },
             landing: [20_000, 25_000, 30_000][column].min(window / 2),
-            cold_landing: [10_000, 16_000, 25_000][column].min(window * 4 / 10),
-            turn_landing: [10_000, 16_000, 25_000][column].min(window * 4 / 10),
+            cold_landing: [10_000, 14_000, 25_000][column].min(window / 2),
+            turn_landing: [20_000, 30_000, 35_000][column].min(window / 2),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
             cold_epoch_saves: if window < WIDE_WINDOW_TOKENS {
                 window * 3 / 16

@@ -9,7 +9,7 @@ use base::model::request::Message;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EpochSums {
-    /// Requests that didn't extend the previous one: at a user turn, else with a cold cache, else within a turn.
+    /// Requests that didn't extend the previous one: at a user turn, with a cold cache, within a turn.
     pub breaks: [u64; 3],
     /// Reasoning blocks of earlier replies summed over requests, and how many were kept.
     pub blocks: u64,
@@ -62,10 +62,10 @@ impl<'a> EpochMeter<'a> {
     /// The request shares its first `same` messages with the one before, which had `previous`.
     pub fn record(&mut self, request: &ReplayedRequest<'_>, same: usize, previous: usize) {
         if same < previous {
-            let cause = if request.turn_start {
-                0
-            } else if request.cold {
+            let cause = if request.cold {
                 1
+            } else if request.turn_start {
+                0
             } else {
                 2
             };
