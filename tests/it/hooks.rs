@@ -154,7 +154,7 @@ fn other_arguments_context_and_yes() {
     );
     let said = stderr(&out);
     assert!(
-        said.contains("allowed Write") && said.contains("can't allow Write, which only you can"),
+        said.contains("allowed Write") && said.contains("can't allow Write; only you can"),
         "{said}"
     );
 }

@@ -25,7 +25,7 @@ const MAX_SAID: u64 = 16 * 1024;
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct BackgroundArgs {
-    /// Run in the background, also after this terminal is closed; `mycode ps`, `attach`, `logs` and `stop` look after it
+    /// Run in the background, even after this terminal is closed; `mycode ps`, `attach`, `logs` and `stop` manage it
     #[arg(long)]
     pub bg: bool,
 

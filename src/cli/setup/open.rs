@@ -126,7 +126,7 @@ pub fn last(project_state: &Path) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))
 }
 
-/// `wanted` is a file, or a session of the project in `folder` (its id or the beginning of it).
+/// `wanted` is a file, or a session of the project in `folder` (its id or a prefix of it).
 pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
         return Ok(file.to_owned());

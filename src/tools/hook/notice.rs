@@ -25,7 +25,7 @@ pub fn allowed(name: &str, what: &str) -> String {
 }
 
 pub fn cannot_allow(name: &str, what: &str) -> String {
-    said(name, &format!("can't allow {what}, which only you can"))
+    said(name, &format!("can't allow {what}; only you can"))
 }
 
 pub fn asks(name: &str, what: &str) -> String {
@@ -76,7 +76,7 @@ pub fn too_slow(limit: Duration) -> String {
 pub fn still_running(name: &str, since: Duration, limit: Duration, status: Option<&str>) -> String {
     let status = status.map_or(String::new(), |status| format!(" ({})", one_line(status, 60)));
     let (since, limit) = (since.as_secs(), limit.as_secs_f64());
-    said(name, &format!("still running after {since} s{status}; it may take {limit} s"))
+    said(name, &format!("still running after {since} s{status}; it may take up to {limit} s"))
 }
 
 pub fn not_run(rows: &[NotRun]) -> String {

@@ -100,7 +100,7 @@ fn approval_with_diff() {
     ? Waiting for your answer
     ────────────────────────────────────────────────────────────────────────────────
     ? Allow Edit src/sum.rs  +2 -1
-      writes ask first at permission level 'ask'
+      edits a file
        1  pub fn sum(values: &[i64]) -> i64 {
        2 -    let mut total = 1;
        2 +    // The empty sum is zero.

@@ -111,7 +111,7 @@ fn tab_queues_for_after_the_turn() {
     stage.press(KeyCode::Tab);
     let shown = stage.shown();
     assert!(shown.contains("after this turn: then test it"), "{shown}");
-    assert!(shown.contains("after this turn: and commit · Up edits"), "{shown}");
+    assert!(shown.contains("after this turn: and commit · Up to edit"), "{shown}");
     let ends = |stage: &mut Stage, reason| {
         stage.event(fake::turn_end(reason));
         stage.ops(key(KeyCode::Null))

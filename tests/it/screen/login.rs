@@ -126,7 +126,7 @@ fn login_from_the_shell() {
     assert!(listed.contains("anthropic    key saved") && listed.contains("Anthropic's terms"), "{listed}");
     assert!(stdout(&run(&["logout", "anthropic"], "")).contains("is removed from"));
     assert!(stderr(&run(&["logout", "anthropic"], "")).contains("No key for anthropic is saved"));
-    assert!(stderr(&run(&["login", "nobody"], "k\n")).contains("Unknown vendor 'nobody'."));
+    assert!(stderr(&run(&["login", "nobody"], "k\n")).contains("There is no vendor 'nobody'."));
 }
 
 /// The issuer is ours: the page's parameters and the exchange are what OpenRouter's guide asks for.

@@ -230,7 +230,7 @@ fn panel_above_the_composer() {
     ○ Bash cargo test · queued
 
     ⠋ Running · 0s · 12.3k tokens · Esc to interrupt
-      1 of 9 todos done · Alt-T folds
+      1 of 9 todos done · Alt-T to fold
       ▶ step 1 of the work
       ☐ step 2 of the work
       ☐ step 3 of the work
@@ -243,7 +243,7 @@ fn panel_above_the_composer() {
       demo-model · ~11% 15.3k/128k · $0.04 · 1 job · ask              Enter to steer
     "#);
     stage.take_key(crossterm::event::KeyEvent::new(KeyCode::Char('t'), crossterm::event::KeyModifiers::ALT));
-    assert!(stage.shown().contains("Alt-T shows"), "{}", stage.shown());
+    assert!(stage.shown().contains("Alt-T to show"), "{}", stage.shown());
     stage.event(fake::started("b", "Bash", "Bash cargo test"));
     assert!(!stage.shown().contains("waits"), "{}", stage.shown());
     for (columns, rows) in [(40, 15), (20, 5)] {

@@ -50,7 +50,7 @@ pub fn approval() -> Question {
         title: "Edit src/sum.rs".to_owned(),
         detail: DIFF.to_owned(),
         is_diff: true,
-        reason: "writes ask first at permission level 'ask'".to_owned(),
+        reason: "edits a file".to_owned(),
         always_prefix: None,
         session_scope: Some("changes to files in the workspace".to_owned()),
         parts: Vec::new(),

@@ -17,7 +17,7 @@ const REFUSED: &[(&str, &str)] = &[
     (r"\b(gives|gave) (it|all|one|no|nothing|the (original|arguments|first))\b", ""),
     (r"\bstands? (in|at|before|behind|below|here)\b|\bwhat stands\b", r"\bin the way\b"),
     (r"\bwhat holds\b|\bno longer holds?\b|\bholds? (here|only|instead|alone)\b", ""),
-    (r"\b(was|were|session) begun\b", ""),
+    (r"\bbegun\b|\bif wanted\b|\bwhere the \w+ lists\b", ""),
     (r"\bbeside\b", "\\{beside\\}|\\{\"beside\""),
     (r"\bbehind (it|its|them|a|an)\b", ""),
     (r"(?i)\b(some|no)body\b", ""),
@@ -41,7 +41,10 @@ const REFUSED: &[(&str, &str)] = &[
         "",
     ),
     (r"\bso (soon|long)\b", ""),
-    (r"\b(Enter|Tab|Esc) (sends|finds|keeps|takes|steers|uses|sets|declines|closes)\b", ""),
+    (
+        r"\b(Enter|Tab|Esc|Up|Alt-T) (sends|finds|keeps|takes|steers|uses|sets|declines|closes|edits|restores|folds)\b",
+        "",
+    ),
     (r"\bwhite space\b", ""),
     (r"\bspoken\b", ""),
     (r", for (you|they|we|nobody)\b|; for (you|they) ", ""),
@@ -105,7 +108,7 @@ fn no_text_sounds_translated() {
             true => literals(&text),
             false => text.lines().map(str::to_owned).collect(),
         };
-        if name.ends_with("args.rs") || name.ends_with("command_line.rs") {
+        if name.starts_with("src/cli/") && text.contains("use clap::") {
             texts.extend(help_texts(&text));
         }
         for text in texts {

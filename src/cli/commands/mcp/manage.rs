@@ -34,7 +34,7 @@ pub enum McpCommand {
     Add(AddArgs),
     /// Add a server as JSON, as in .mcp.json
     AddJson {
-        /// The name by which it is called
+        /// A name for the server
         name: String,
         /// Such as {"command": "npx", "args": ["-y", "PACKAGE"]}
         json: String,
@@ -72,7 +72,7 @@ pub enum McpCommand {
 
 #[derive(Args, Debug)]
 pub struct AddArgs {
-    /// The name by which it is called
+    /// A name for the server
     pub name: String,
 
     /// Environment variable for the command, as NAME=VALUE; can be repeated
@@ -82,11 +82,11 @@ pub struct AddArgs {
     #[command(flatten)]
     pub http: HttpArgs,
 
-    /// Its address, which may stand behind its name as well
+    /// The server's address; may also follow the name
     #[arg(long)]
     pub url: Option<String>,
 
-    /// Folder that it may change besides the workspace; can be repeated
+    /// Another folder that it may change; can be repeated
     #[arg(long = "writable", value_name = "DIR")]
     pub folders: Vec<PathBuf>,
 

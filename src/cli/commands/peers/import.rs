@@ -20,10 +20,10 @@ use records::import::write;
 
 #[derive(Args, Debug)]
 pub struct ImportArgs {
-    /// The agent that the session was begun in: claude, codex, gemini or opencode
+    /// The agent that the session was started in: claude, codex, gemini or opencode
     pub agent: String,
 
-    /// The session's id (or the beginning of it) or its file; without one, choose from a list of this folder's
+    /// The session's id (or a prefix of it) or its file; without one, choose from a list of this folder's
     pub session: Option<String>,
 
     /// Import the last session of this folder

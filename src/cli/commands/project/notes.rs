@@ -40,7 +40,7 @@ pub enum NotesCommand {
     },
     /// Print a note and related notes
     Show {
-        /// The note's id, or the beginning of it
+        /// The note's id, or a prefix of it
         id: String,
     },
     /// Find notes by words
@@ -66,7 +66,7 @@ pub enum NotesCommand {
     },
     /// Change a note: sets the given fields, or opens $EDITOR without any
     Edit {
-        /// The note's id, or the beginning of it
+        /// The note's id, or a prefix of it
         id: String,
         /// The new title
         #[arg(long)]
@@ -79,13 +79,13 @@ pub enum NotesCommand {
     },
     /// Archive notes; nothing is deleted
     Archive {
-        /// The notes' ids, or the beginnings of them
+        /// The notes' ids, or prefixes of them
         #[arg(required = true)]
         ids: Vec<String>,
     },
     /// Restore notes from the archive
     Restore {
-        /// The notes' ids, or the beginnings of them
+        /// The notes' ids, or prefixes of them
         #[arg(required = true)]
         ids: Vec<String>,
     },

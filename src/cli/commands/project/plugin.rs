@@ -40,9 +40,9 @@ pub enum PluginCommand {
     /// Copy a plugin, show what it brings, and activate it if you trust it (in scripts: with --trust)
     #[command(alias = "install")]
     Add {
-        /// A folder, npm:PACKAGE or npm:PACKAGE@VERSION, or a git URL or OWNER/REPO on GitHub, with #BRANCH, #TAG or #COMMIT if wanted
+        /// A folder, npm:PACKAGE or npm:PACKAGE@VERSION, or a git URL or OWNER/REPO on GitHub, with #BRANCH, #TAG or #COMMIT at the end
         source: String,
-        /// Which plugin, where the repository lists several
+        /// Which plugin, if the repository lists several
         name: Option<String>,
     },
     /// List the plugins, their versions, and what is active

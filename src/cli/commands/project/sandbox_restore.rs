@@ -20,7 +20,7 @@ pub struct RestoreArgs {
     #[arg(long)]
     pub list: bool,
 
-    /// What to put back: its name in the list (or the beginning of it), or its path
+    /// What to put back: its name in the list (or a prefix of it), or its path
     pub name: Option<PathBuf>,
 }
 

@@ -18,7 +18,7 @@ const HELP: &str = include_str!("../../help/context.txt");
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub struct ContextArgs {
-    /// The session's id (or the beginning of it) or log file [default: the last session]
+    /// The session's id (or a prefix of it) or log file [default: the last session]
     pub session: Option<String>,
 
     /// Show the history of one item, by its id in the list (such as 12)

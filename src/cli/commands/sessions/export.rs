@@ -13,7 +13,7 @@ use records::export::write::{self, ExportError, ExportFormat, ExportOptions};
 
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// The session's id (or the beginning of it) or log file [default: the last session]
+    /// The session's id (or a prefix of it) or log file [default: the last session]
     pub session: Option<String>,
 
     /// md, html, json, svg, or atif (the trajectory format of Harbor) [default: by the ending of --out, else md]
@@ -28,7 +28,7 @@ pub struct ExportArgs {
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// Replace FILE if it is there
+    /// Replace FILE if it exists
     #[arg(long, requires = "out")]
     pub force: bool,
 

@@ -15,7 +15,7 @@ const FOUND: usize = 20;
 
 #[derive(Args, Debug)]
 pub struct SessionsArgs {
-    /// Only sessions that changed something about these words
+    /// Only sessions whose changes match these words
     pub query: Vec<String>,
 
     /// Print one JSON object per line

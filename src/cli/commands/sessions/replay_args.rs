@@ -49,7 +49,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     pub cached_price: f64,
 
-    /// Price of an uncached input token: above 1 where what is written into the cache costs more
+    /// Price of an uncached input token: above 1 if cache writes cost more
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     pub write_price: f64,
 
@@ -61,7 +61,7 @@ pub struct ReplayArgs {
     #[arg(long, default_value = "none", value_parser = choice::<Binding>(BINDINGS))]
     pub binding: Binding,
 
-    /// Replay with another value for a threshold of our policies, such as `landing=30000`
+    /// Replay with another value for a policy threshold, such as `landing=30000`
     #[arg(long, value_name = "NAME=VALUE", value_parser = threshold)]
     pub set: Vec<(String, f64)>,
 

@@ -19,10 +19,10 @@ use records::export::html;
 
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// The session's id (or the beginning of it) or log file [default: the last session]
+    /// The session's id (or a prefix of it) or log file [default: the last session]
     pub session: Option<String>,
 
-    /// Report all that was done in this project since then: 7d, 24h, 2w or 2026-11-01
+    /// Report everything done in this project since then: 7d, 24h, 2w or 2026-11-01
     #[arg(long, value_name = "WHEN", conflicts_with = "session")]
     pub since: Option<String>,
 

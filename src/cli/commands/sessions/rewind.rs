@@ -19,7 +19,7 @@ use context::session::journal::recorder::Journal;
 
 #[derive(Args, Debug)]
 pub struct RewindArgs {
-    /// The session's id, or the beginning of it [default: the last session]
+    /// The session's id, or a prefix of it [default: the last session]
     pub session: Option<String>,
 
     /// Rewind to before this point, as listed (12, u1); without it, list the points

@@ -46,7 +46,7 @@ pub enum WorkCommand {
     Test { name: String },
     /// Merge a branch and remove it; conflicts are resolved by the model, away from your files
     Merge { name: String },
-    /// Remove a branch with all that is only there
+    /// Remove a branch and everything that is only on it
     Discard { name: String },
 }
 

@@ -32,7 +32,7 @@ pub struct BuildArgs {
     /// The task; `-` reads standard input
     pub task: Option<String>,
 
-    /// Continue this build (its id, or the beginning of it)
+    /// Continue this build (its id, or a prefix of it)
     #[arg(long, value_name = "ID", conflicts_with = "task")]
     pub resume: Option<String>,
 
@@ -159,7 +159,7 @@ pub async fn drive(
     done
 }
 
-/// The first interrupt cancels the work, which then comes to its end; `None` after a second one.
+/// The first interrupt cancels the work, which then ends; `None` after a second one.
 pub async fn until_second_interrupt<T>(
     work: impl Future<Output = T>,
     cancel: &CancellationToken,

@@ -21,7 +21,7 @@ use frontend::tui::terminal::setup;
 
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
-    /// The session's id, or the beginning of it; without one, choose from a list
+    /// The session's id, or a prefix of it; without one, choose from a list
     pub id: Option<String>,
 
     /// Continue the last session; the argument is then the prompt

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Args, Debug)]
 pub struct PsArgs {
-    /// Also the last runs that have ended
+    /// Include recent runs that have ended
     #[arg(short, long)]
     pub all: bool,
 
@@ -36,7 +36,7 @@ pub struct PsArgs {
 
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// The run or its session (the beginning is enough)
+    /// The run or its session (a prefix is enough)
     pub id: String,
 }
 
@@ -45,7 +45,7 @@ pub struct LogsArgs {
     #[command(flatten)]
     pub run: RunArgs,
 
-    /// Go on until the run ends
+    /// Keep printing until the run ends
     #[arg(short, long)]
     pub follow: bool,
 }

@@ -235,7 +235,7 @@ impl Ask {
             own.push(Line::from(vec![Span::styled(mark, theme.accent()), text]));
         }
         if before == 0 {
-            let escape = if self.replies.is_empty() { "Esc stops the turn" } else { "Esc back" };
+            let escape = if self.replies.is_empty() { "Esc to stop" } else { "Esc to go back" };
             let help = if question.optional {
                 format!("Type an answer · Enter to skip · {escape}")
             } else if question.options.is_empty() {

@@ -154,9 +154,9 @@ impl Page {
             return lines;
         }
         if self.conflicts() > 0 {
-            let (what, key) = if self.force { ("overwritten", "skips") } else { ("skipped", "overwrites") };
+            let (what, key) = if self.force { ("overwritten", "skip") } else { ("skipped", "overwrite") };
             let files = text::plural(self.conflicts(), "file");
-            let text = format!("{files} changed outside mycode: {what} · o {key}");
+            let text = format!("{files} changed outside mycode: {what} · o to {key}");
             lines.push(Line::styled(clip(text), theme.warning()));
         }
         for path in self.preview.outside.iter().take(2) {

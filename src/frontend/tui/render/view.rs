@@ -155,7 +155,7 @@ fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = app.queued.iter().map(|text| line("queued", text)).collect();
     lines.extend(app.later.iter().map(|text| line("after this turn", text)));
     if let Some(last) = lines.last_mut().filter(|last| wrap::width(&last.to_string()) + 11 <= width) {
-        last.push_span(" · Up edits");
+        last.push_span(" · Up to edit");
     }
     lines
 }
@@ -219,7 +219,7 @@ fn todos(app: &App, width: usize, most: usize) -> Vec<Line<'static>> {
     let done = app.todos.len() - open.len();
     let folded = app.todos_folded || app.turn.is_none();
     let key = match (keymap::name(Action::FoldTodos), app.turn.is_some()) {
-        (key, true) if !key.is_empty() => format!("{key} {}", if folded { "shows" } else { "folds" }),
+        (key, true) if !key.is_empty() => format!("{key} to {}", if folded { "show" } else { "fold" }),
         _ => "/todos".to_owned(),
     };
     let head = format!("  {done} of {} done · {key}", text::plural(app.todos.len(), "todo"));

@@ -98,7 +98,8 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
             picker
         }
         _ if rows.is_empty() => {
-            return app.inform("No other session in this project. /resume all lists those of all folders.");
+            return app
+                .inform("No other session in this project. /resume all lists sessions from all folders.");
         }
         _ => SessionPicker::new(rows),
     };

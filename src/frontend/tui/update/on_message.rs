@@ -175,7 +175,7 @@ fn cancel(app: &mut App, quit_armed: bool) {
 fn clear(app: &mut App) {
     app.composer.stash();
     (app.completion, app.dismissed) = (None, None);
-    app.hint = Some("cleared; Up restores it".to_owned());
+    app.hint = Some("cleared · Up to restore".to_owned());
 }
 
 fn quit(app: &mut App, armed: bool) {

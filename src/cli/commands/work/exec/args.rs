@@ -17,7 +17,7 @@ pub struct ExecArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Continue this session (its ID, or the start of it)
+    /// Continue this session (its ID, or a prefix of it)
     #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
 
