@@ -153,10 +153,7 @@ fn other_arguments_context_and_yes() {
         "a hook's yes does not open what controls other programs"
     );
     let said = stderr(&out);
-    assert!(
-        said.contains("allowed Write") && said.contains("can't allow Write; only you can"),
-        "{said}"
-    );
+    assert!(said.contains("allowed Write") && said.contains("can't allow Write; only you can"), "{said}");
 }
 
 #[test]

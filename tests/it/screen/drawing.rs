@@ -274,7 +274,7 @@ fn a_question_of_the_model() {
       1. PostgreSQL
       2. SQLite
     › ▏
-      Number, or ↑↓ and Enter · or type an answer · Esc stops t…
+      Number, or ↑↓ and Enter · or type an answer · Esc to stop
       Starting…
     "#);
 }
