@@ -17,6 +17,7 @@ use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open::SessionSelector;
 use base::protocol::exit_code::ExitCode;
 use base::search::fuzzy;
+use base::search::words::listed;
 use frontend::exec::json;
 
 pub fn run(cli: &Cli) -> Result<u8, Failure> {
@@ -102,24 +103,18 @@ fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
     done
 }
 
-/// Commands of other agents, and ours for the same.
-const ELSEWHERE: [(&str, &str); 16] = [
-    ("run", "exec"),
-    ("fork", "-c --fork"),
-    ("auth", "login"),
-    ("auth login", "login"),
-    ("auth logout", "logout VENDOR"),
-    ("auth status", "login"),
-    ("config", "doctor --config"),
-    ("config get", "doctor --config"),
-    ("config list", "doctor --config"),
-    ("config set", "doctor --config"),
-    ("features list", "doctor --config"),
-    ("init", "\"/init\""),
-    ("stats", "report"),
-    ("usage", "report"),
-    ("serve", "acp"),
-    ("upgrade", "update"),
+/// Commands of other agents, what may follow them, and ours for the same.
+const ELSEWHERE: [(&str, &str, &str); 10] = [
+    ("run", "", "exec"),
+    ("fork", "", "-c --fork"),
+    ("auth", "login logout status", "login"),
+    ("config", "get list set", "doctor --config"),
+    ("features", "list", "doctor --config"),
+    ("init", "", "\"/init\""),
+    ("stats", "", "report"),
+    ("usage", "", "report"),
+    ("serve", "", "acp"),
+    ("upgrade", "", "update"),
 ];
 
 /// One lowercase word is more likely a mistyped command than a prompt. `--` in front, or a session to
@@ -127,10 +122,10 @@ const ELSEWHERE: [(&str, &str); 16] = [
 fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
     let prompt = cli.prompt().unwrap_or_default();
     let word = prompt.as_str();
-    let elsewhere = ELSEWHERE.iter().find(|(theirs, _)| {
-        word.strip_prefix(theirs)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' ') && theirs.contains(' '))
-    });
+    let (first, second) = (cli.prompt.first().map(String::as_str), cli.prompt.get(1));
+    let elsewhere = ELSEWHERE
+        .iter()
+        .find(|(theirs, more, _)| first == Some(*theirs) && second.is_none_or(|second| listed(more, second)));
     let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
     let is_command = is_word || elsewhere.is_some();
     if !is_command || cli.shared.continue_last || std::env::args_os().any(|arg| arg == "--") {
@@ -138,7 +133,7 @@ fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
     }
     let command = command_line::command();
     let names = command.get_subcommands().map(clap::Command::get_name);
-    let meant = match elsewhere.map(|(_, ours)| *ours).or_else(|| fuzzy::nearest_name(word, names)) {
+    let meant = match elsewhere.map(|(.., ours)| *ours).or_else(|| fuzzy::nearest_name(word, names)) {
         Some(name) => format!("did you mean `mycode {name}`? "),
         None => String::new(),
     };

@@ -78,7 +78,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "theme" => show::theme(app, args),
         "quit" => app.command(Cmd::Quit),
         // Expanded by the agent.
-        _ if app.own_commands.iter().any(|command| command.name == name) => return false,
+        _ if is_own => return false,
         _ => return unknown(app, name, text),
     }
     true
@@ -93,8 +93,9 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
         return true;
     }
     if is_word {
-        let meant = nearest(app, name).map(|nearest| format!(" Did you mean /{nearest}?"));
-        let meant = meant.unwrap_or_default();
+        let own = app.own_commands.iter().map(|command| command.name.as_str());
+        let nearest = fuzzy::nearest_name(name, COMMANDS.iter().map(|[name, ..]| *name).chain(own));
+        let meant = nearest.map_or(String::new(), |nearest| format!(" Did you mean /{nearest}?"));
         let how = "/help lists all commands. To send it as text, put a space before it.";
         app.warn(format!("Unknown command: /{name}.{meant} {how}"));
         // Keep it if there's more than the name.
@@ -103,11 +104,6 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
         }
     }
     is_word
-}
-
-fn nearest<'a>(app: &'a App, name: &str) -> Option<&'a str> {
-    let own = app.own_commands.iter().map(|command| command.name.as_str());
-    fuzzy::nearest_name(name, COMMANDS.iter().map(|[name, ..]| *name).chain(own))
 }
 
 /// Refuses during a turn: `op` would replace the session under it.
@@ -161,25 +157,21 @@ fn permission(app: &mut App, args: &str) {
 }
 
 fn mode(app: &mut App, args: &str) {
-    if !args.is_empty() {
-        return match args.parse::<Mode>() {
-            Ok(mode) => {
-                app.set_mode(mode);
-                app.inform(notice::mode_changed(mode));
-            }
-            Err(message) => app.warn(format!("{message}.")),
-        };
+    if args.is_empty() {
+        let mode = app.session.as_ref().map(|info| info.mode.into_str());
+        return app.inform(match mode {
+            Some(mode) => format!("Mode: {mode}. /mode normal, explore, analyze or plan changes it."),
+            None => "The session is still starting. Try again in a moment.".to_owned(),
+        });
     }
-    let text = match &app.session {
-        Some(info) => {
-            format!("Mode: {}. /mode normal, explore, analyze or plan changes it.", info.mode.into_str())
+    match args.parse::<Mode>() {
+        Ok(mode) => {
+            app.set_mode(mode);
+            app.inform(notice::mode_changed(mode));
         }
-        None => STARTING.to_owned(),
-    };
-    app.inform(text);
+        Err(message) => app.warn(format!("{message}.")),
+    }
 }
-
-const STARTING: &str = "The session is still starting. Try again in a moment.";
 
 fn jobs(app: &mut App, args: &str) {
     let id = args.strip_prefix("stop").map(str::trim).map(str::parse::<u32>);
@@ -193,11 +185,10 @@ fn jobs(app: &mut App, args: &str) {
 fn vim(app: &mut App) {
     let on = app.composer.vim.is_none();
     app.composer.set_vim(on);
-    let text = match on {
+    app.inform(match on {
         true => "Vim mode: Esc for normal mode. `vim = true` in config.toml keeps it on.",
         false => "Vim mode is off.",
-    };
-    app.inform(text);
+    });
 }
 
 fn compact(app: &mut App, args: &str) {
@@ -267,9 +258,6 @@ mod tests {
         assert!(run(&mut app, "/foo bar"));
         assert_eq!(app.composer.text(), "/foo bar");
         assert!(!run(&mut app, " /foo bar"));
-        assert_eq!(nearest(&app, "hlep"), Some("help"));
-        assert_eq!(nearest(&app, "contxt"), Some("context"));
-        assert_eq!(nearest(&app, "foo"), None);
     }
 
     #[test]

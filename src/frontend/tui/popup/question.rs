@@ -236,15 +236,13 @@ impl Ask {
         }
         if before == 0 {
             let escape = if self.replies.is_empty() { "Esc to stop" } else { "Esc to go back" };
-            let help = if question.optional {
-                format!("Type an answer · Enter to skip · {escape}")
-            } else if question.options.is_empty() {
-                format!("Type an answer · Enter to send · {escape}")
-            } else {
-                format!("Number, or ↑↓ and Enter · or type an answer · {escape}")
+            let help = match (question.optional, question.options.is_empty()) {
+                (true, _) => "Type an answer · Enter to skip",
+                (_, true) => "Type an answer · Enter to send",
+                _ => "Number, or ↑↓ and Enter · or type an answer",
             };
             if lines.len() + options.len() + own.len() < room {
-                own.push(wrap::line(&format!("  {help}"), width, theme.dim()));
+                own.push(wrap::line(&format!("  {help} · {escape}"), width, theme.dim()));
             }
         }
         if theme.is_plain() {

@@ -438,28 +438,22 @@ fn set_link(out: &mut impl Write, link: Color) -> io::Result<()> {
 }
 
 fn set_style(out: &mut impl Write, before: Style, (fg, bg, modifier): Style) -> io::Result<()> {
-    let mut codes = String::new();
-    let mut add = |code: &str| {
-        if !codes.is_empty() {
-            codes.push(';');
-        }
-        codes.push_str(code);
-    };
+    let mut codes: Vec<String> = Vec::new();
     // Bold and dim have only one end, so they end with a reset.
     let resets = !modifier.contains(before.2) || (fg, bg, modifier) == PLAIN;
     let before = if resets { PLAIN } else { before };
     if resets {
-        add("0");
+        codes.push("0".to_owned());
     }
     if fg != before.0 {
-        add(&color(fg, 30));
+        codes.push(color(fg, 30));
     }
     if bg != before.1 {
-        add(&color(bg, 40));
+        codes.push(color(bg, 40));
     }
     let new = ATTRIBUTES.iter().filter(|(name, _)| modifier.contains(*name) && !before.2.contains(*name));
-    new.for_each(|(_, code)| add(code));
-    write!(out, "\x1b[{codes}m")
+    codes.extend(new.map(|(_, code)| (*code).to_owned()));
+    write!(out, "\x1b[{}m", codes.join(";"))
 }
 
 /// `base` is 30 for the text, 40 for what is behind it. Palettes have no named colors.

@@ -43,6 +43,8 @@ pub struct CodeLanguage {
     pub ticks: bool,
     pub any_case: bool,
     pub capital_types: bool,
+    pub here_documents: bool,
+    pub regexes: bool,
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,12 @@
 use std::ops::Range;
 
 use super::languages::{CodeLanguage, Form};
+use base::pattern::Pattern;
 use base::search::words::listed;
+
+static HERE_DOCUMENT: Pattern = Pattern::new(r#"(?:^|[^<])(<<)-?\s*["'\\]?([A-Za-z_]\w*)"#);
+static CHARACTER: Pattern = Pattern::new(r"^'(?:\\|.')");
+static REGEX_LITERAL: Pattern = Pattern::new(r"^/(?:[^/\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])+/[a-z]*");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -27,6 +32,7 @@ pub enum State {
     Comment(u16),
     Text(u8),
     Tag,
+    HereDocument(u32),
 }
 
 /// The contiguous parts of `line` (without its line end); `state` carries over between lines.
@@ -68,19 +74,41 @@ impl<'a> Scanner<'a> {
     }
 
     fn code(&mut self, state: &mut State) {
+        if let State::HereDocument(end) = *state {
+            *state = if hash(self.line.trim()) == end { State::Nothing } else { *state };
+            return self.take_rest(Role::Text);
+        }
         loop {
             match *state {
                 State::Comment(depth) => self.comment(depth, state),
                 State::Text(kind) => self.text(kind, state),
-                State::Nothing | State::Tag => {}
+                _ => {}
             }
             if self.at >= self.line.len() {
-                return;
+                break;
             }
             if *state == State::Nothing || *state == State::Tag {
                 *state = self.token();
             }
         }
+        if *state == State::Nothing && self.language.here_documents && !self.line.contains("((") {
+            let found = HERE_DOCUMENT.captures(self.line).and_then(|found| found.get(1).zip(found.get(2)));
+            let is_code =
+                |at| self.parts.iter().any(|(part, role)| part.contains(&at) && *role == Role::Plain);
+            if let Some((_, end)) = found.filter(|(sign, _)| is_code(sign.start())) {
+                *state = State::HereDocument(hash(end.as_str()));
+            }
+        }
+    }
+
+    /// A slash where a value is expected begins a regular expression; elsewhere it divides.
+    fn regex_literal(&self) -> Option<usize> {
+        let before = self.line[..self.at].trim_end();
+        let expected = before.is_empty()
+            || before.ends_with("return")
+            || before.ends_with(|c| "(=,:[!&|?{;".contains(c));
+        let found = REGEX_LITERAL.find(self.rest()).filter(|_| expected && self.language.regexes)?;
+        Some(found.end())
     }
 
     /// Scans one token; returns the state it opens.
@@ -108,7 +136,7 @@ impl<'a> Scanner<'a> {
         for (kind, text) in language.texts.iter().enumerate() {
             if rest.starts_with(&text.open) {
                 let is_key = language.form == Form::Keys && self.key_after_text(rest, &text.open);
-                if text.open == "'" && language.ticks && !is_character(rest) {
+                if text.open == "'" && language.ticks && !CHARACTER.is_match(rest) {
                     // A lifetime, or a quote within a word.
                     self.take(1, Role::Plain);
                     return State::Nothing;
@@ -123,7 +151,9 @@ impl<'a> Scanner<'a> {
             }
         }
         let first = rest.chars().next().unwrap_or(' ');
-        if first.is_ascii_digit() {
+        if let Some(end) = self.regex_literal() {
+            self.take(end, Role::Text);
+        } else if first.is_ascii_digit() {
             let number = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
             let mut end = rest.find(|c| !number(c)).unwrap_or(rest.len());
             // `0..9` is two numbers.
@@ -280,7 +310,7 @@ impl<'a> Scanner<'a> {
                     *state = if *state == State::Nothing { State::Tag } else { *state };
                 }
                 State::Tag => self.tag(state),
-                State::Nothing => {
+                State::Nothing | State::HereDocument(_) => {
                     let rest = self.rest();
                     let open = rest.find('<').unwrap_or(rest.len());
                     self.take(open, Role::Plain);
@@ -318,18 +348,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+fn hash(word: &str) -> u32 {
+    word.bytes().fold(0, |hash: u32, byte| hash.wrapping_mul(31).wrapping_add(byte.into()))
 }
 
-/// Whether this is a character literal rather than a lifetime such as `'a`.
-fn is_character(rest: &str) -> bool {
-    let mut chars = rest.chars().skip(1);
-    match chars.next() {
-        Some('\\') => true,
-        Some(_) => chars.next() == Some('\''),
-        None => false,
-    }
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]
@@ -370,6 +394,9 @@ mod tests {
         insta::assert_snapshot!(parts("html", "<a href=\"x\">y</a><!-- z\n-->"), @r#"Keyword:<a | Attribute:href | Text:"x" | Keyword:> | Keyword:</a> | Comment:<!-- z | Comment:-->"#);
         insta::assert_snapshot!(parts("sh", "if [ \"$x\" = a#b ]; then echo 'q'; fi # c"), @r##"Keyword:if | Text:"$x" | Keyword:then | Keyword:echo | Text:'q' | Keyword:fi | Comment:# c"##);
         insta::assert_snapshot!(parts("ts", "const x = `a\nb` as Foo;"), @"Keyword:const | Text:`a | Text:b` | Keyword:as | Type:Foo");
+        let here = "cat <<'EOF' | wc # c\nit's \"here\nEOF\necho $((1 << n)) <<< x";
+        insta::assert_snapshot!(parts("sh", here), @r##"Text:'EOF' | Comment:# c | Text:it's "here | Text:EOF | Keyword:echo | Attribute:$ | Number:1"##);
+        insta::assert_snapshot!(parts("js", "x = /a\"[/]/g; y = a / b / c; // d"), @r#"Text:/a"[/]/g | Comment:// d"#);
         insta::assert_snapshot!(parts("sql", "SELECT a FROM t -- c"), @"Keyword:SELECT | Keyword:FROM | Comment:-- c");
         insta::assert_snapshot!(parts("diff", "@@ -1 +1 @@\n-a\n+b"), @"Keyword:@@ -1 +1 @@ | Removed:-a | Text:+b");
     }
