@@ -256,7 +256,8 @@ fn approval_escapes_control_characters() {
         command
       a Always allow `echo` in this project
       n No
-      1-4 or ↑↓ · Enter to confirm · Tab: no, because … · Ctrl-…
+      1-4 or ↑↓ · Enter to confirm · Tab: no, because … ·
+      Ctrl-E: why · Esc: stop
       Starting…
     "#);
 }

@@ -367,6 +367,7 @@ fn a_narrow_screen_shows_the_whole_scope() {
         shown.contains("  a Always allow `cargo test --workspace\n    --features all` in this project\n"),
         "{shown}"
     );
+    assert!(shown.contains("Ctrl-E: why · Esc:\n  stop\n"), "{shown}");
 }
 
 #[test]

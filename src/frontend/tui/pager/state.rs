@@ -461,7 +461,7 @@ impl Pager {
             PagerKind::Outputs => format!("q close · ←→ other outputs · {find} · w wrap · y copy"),
             PagerKind::Help => format!("q close · ↑↓ PgUp PgDn scroll · {find}"),
             PagerKind::Changes { .. } => {
-                format!("q close · Tab change · [ ] file · s stage · r revert · {find} · y copy")
+                format!("q close · s stage · r revert · Tab change · [ ] file · {find} · y copy")
             }
         };
         line(&keys, theme.dim())

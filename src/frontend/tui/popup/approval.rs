@@ -247,7 +247,7 @@ impl Approval {
         }
         let (mut foot, caret) = self.foot(width, theme);
         if self.note.is_none() && (!armed || head.len() + foot.len() > room) {
-            foot.pop();
+            foot.truncate(foot.len() - self.help(width, theme).len());
         }
         if self.note.is_none() && foot.len() >= room {
             foot = self.short_foot(width, theme);
@@ -346,11 +346,14 @@ impl Approval {
             let text = [Span::styled(choice.text.clone(), style)];
             lines.extend(wrap::wrap_spans(&text, &head, &[Span::raw("    ")], width));
         }
-        let more = if self.verb == CALL { "no, because … · Ctrl-E: why" } else { "what to change" };
-        let count = self.choices.len();
-        let help = format!("  1-{count} or ↑↓ · Enter to confirm · Tab: {more} · Esc: stop");
-        lines.push(wrap::line(&help, width, theme.dim()));
+        lines.extend(self.help(width, theme));
         (lines, None)
+    }
+
+    fn help(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        let more = if self.verb == CALL { "no, because … · Ctrl-E: why" } else { "what to change" };
+        let help = format!("1-{} or ↑↓ · Enter to confirm · Tab: {more} · Esc: stop", self.choices.len());
+        wrap::wrap_text(&help, theme.dim(), "  ", "  ", width)
     }
 }
 

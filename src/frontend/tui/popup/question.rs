@@ -134,7 +134,7 @@ impl OpenQuestion {
             QuestionForm::Ask(form) => form.lines(width, own_room, theme),
         };
         if !self.armed {
-            lines.push(Line::styled("  Press Tab to answer, or keep typing below", theme.warning()));
+            lines.push(Line::styled("  Press Tab to answer, or keep typing", theme.warning()));
         }
         (lines, caret.filter(|_| self.armed))
     }
