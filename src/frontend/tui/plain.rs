@@ -187,7 +187,7 @@ impl PlainChat {
             return Ok(false);
         }
         self.typed = line.trim().to_owned();
-        self.take_in(Msg::Paste(line.to_owned()))?;
+        self.app.composer.restore(line);
         self.app.completion = None;
         self.press(KeyCode::Enter)
     }
