@@ -11,6 +11,7 @@ use base::protocol::maintain::Maintain;
 use base::protocol::notice;
 use base::protocol::op::{Idle, Op, Quick, Undo, Work};
 use base::search::fuzzy;
+use base::search::words::listed;
 
 /// Runs a command. `/etc/hosts is wrong` isn't one: the first word must be letters, without leading space.
 pub fn run(app: &mut App, text: &str) -> bool {
@@ -22,7 +23,8 @@ pub fn run(app: &mut App, text: &str) -> bool {
         }
         return true;
     }
-    let Some(rest) = text.trim_end().strip_prefix('/') else { return false };
+    let as_command = if listed("exit quit :q :wq", text.trim()) { "/quit" } else { text.trim_end() };
+    let Some(rest) = as_command.strip_prefix('/') else { return false };
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let is_own = app.own_commands.iter().any(|command| command.name == name);
     let alias = ALIASES.iter().find(|[alias, _]| *alias == name && !is_own);
@@ -258,6 +260,7 @@ mod tests {
         assert!(run(&mut app, "/foo bar"));
         assert_eq!(app.composer.text(), "/foo bar");
         assert!(!run(&mut app, " /foo bar"));
+        assert!(run(&mut app, "exit") && !run(&mut app, "exit code 1 in CI"));
     }
 
     #[test]
