@@ -150,6 +150,7 @@ async fn reading_calls_run_together_and_answer_in_order() {
         })
         .collect();
     assert_eq!(order, ["start Read", "start Grep", "start LS", "done Read", "done Grep", "done LS"]);
+    assert_eq!(agent.seen.iter().filter(|event| matches!(event, Event::ToolRan { .. })).count(), 3);
 }
 
 #[tokio::test]

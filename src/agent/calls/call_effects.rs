@@ -106,6 +106,10 @@ pub fn started(cx: &ToolCx, call: &ToolCall, title: &str, events: &Events) {
     });
 }
 
+pub fn ran(call: &ToolCall, events: &Events) {
+    let _ = events.send(Event::ToolRan { call_id: Arc::clone(&call.id) });
+}
+
 fn shown_title(cx: &ToolCx, title: &str) -> String {
     cx.redactor.redact(title, TextSource::of_command(title)).into_owned()
 }

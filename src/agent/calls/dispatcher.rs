@@ -170,10 +170,12 @@ impl Dispatcher {
             news.extend(self.file_news().await);
         }
         let running = calls.iter().zip(admitted).map(|(call, gate)| async move {
-            match gate {
+            let envelope = match gate {
                 Err(envelope) => *envelope,
                 Ok(admitted) => self.run(call, admitted, limits, control).await,
-            }
+            };
+            call_effects::ran(call, &control.events);
+            envelope
         });
         let mut results = Vec::with_capacity(calls.len());
         for (call, mut envelope) in calls.iter().zip(join_all(running).await) {

@@ -62,6 +62,8 @@ pub enum Event {
     },
     /// The end of what a running call has printed.
     ToolProgress { call_id: Arc<str>, tail: String },
+    /// A call has run. Its result follows in order.
+    ToolRan { call_id: Arc<str> },
     /// A call has ended.
     ToolDone { id: ItemId, result: Arc<ToolResult> },
     /// The level in effect.

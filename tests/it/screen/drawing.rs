@@ -48,6 +48,18 @@ fn welcome() {
 }
 
 #[test]
+fn a_call_that_has_run_does_not_spin() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::Session(fake::session()));
+    stage.event(Event::TurnStarted { text: "go".to_owned() });
+    stage.event(fake::started("a", "Bash", "Bash sleep 3"));
+    stage.event(fake::started("b", "Read", "Read src/sum.rs"));
+    stage.event(Event::ToolRan { call_id: "b".into() });
+    let shown = stage.shown();
+    assert!(shown.contains("● Read src/sum.rs") && !shown.contains("● Bash"), "{shown}");
+}
+
+#[test]
 fn streaming_with_tools() {
     let mut stage = Stage::new(80, 24);
     stage.event(Event::Session(base::protocol::event::SessionInfo { offer_init: false, ..fake::session() }));

@@ -442,15 +442,9 @@ fn set_style(out: &mut impl Write, before: Style, (fg, bg, modifier): Style) -> 
     // Bold and dim have only one end, so they end with a reset.
     let resets = !modifier.contains(before.2) || (fg, bg, modifier) == PLAIN;
     let before = if resets { PLAIN } else { before };
-    if resets {
-        codes.push("0".to_owned());
-    }
-    if fg != before.0 {
-        codes.push(color(fg, 30));
-    }
-    if bg != before.1 {
-        codes.push(color(bg, 40));
-    }
+    codes.extend(resets.then(|| "0".to_owned()));
+    codes.extend((fg != before.0).then(|| color(fg, 30)));
+    codes.extend((bg != before.1).then(|| color(bg, 40)));
     let new = ATTRIBUTES.iter().filter(|(name, _)| modifier.contains(*name) && !before.2.contains(*name));
     codes.extend(new.map(|(_, code)| (*code).to_owned()));
     write!(out, "\x1b[{}m", codes.join(";"))

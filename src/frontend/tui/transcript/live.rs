@@ -196,7 +196,7 @@ impl Live {
     }
 
     pub fn tool_started(&mut self, call_id: Arc<str>, tool: Arc<str>, title: String) {
-        self.pieces.push(Piece::Tool(ToolView { call_id, tool, title, tail: String::new(), outcome: None }));
+        self.pieces.push(Piece::Tool(ToolView { call_id, tool, title, ..ToolView::default() }));
     }
 
     pub fn tool_progress(&mut self, call_id: &str, tail: String) {
@@ -285,7 +285,7 @@ impl Live {
         }
     }
 
-    fn tool(&mut self, call_id: &str) -> Option<&mut ToolView> {
+    pub fn tool(&mut self, call_id: &str) -> Option<&mut ToolView> {
         self.pieces.iter_mut().rev().find_map(|piece| match piece {
             Piece::Tool(view) if view.call_id.as_ref() == call_id && view.outcome.is_none() => Some(view),
             _ => None,

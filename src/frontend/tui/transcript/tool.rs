@@ -20,19 +20,20 @@ const USER_LINES: usize = 60;
 /// Longer diffs are cut, in bytes, after counting changed lines.
 const KEEP_DIFF_BYTES: usize = 64 * 1024;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolView {
     pub call_id: Arc<str>,
     pub tool: Arc<str>,
     pub title: String,
     pub tail: String,
+    pub ran: bool,
     pub outcome: Option<OutcomeLine>,
 }
 
 impl ToolView {
     pub fn of_result(result: &ToolResult, title: String) -> Self {
         let (call_id, tool) = (Arc::clone(&result.call_id), Arc::clone(&result.tool));
-        Self { call_id, tool, title, tail: String::new(), outcome: Some(outcome(&result.envelope)) }
+        Self { call_id, tool, title, outcome: Some(outcome(&result.envelope)), ..Self::default() }
     }
 }
 
@@ -119,6 +120,7 @@ pub fn agent_line(view: &ToolView) -> Option<String> {
 
 pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<Line<'static>> {
     let (mark, style) = match &view.outcome {
+        None if view.ran => ("●", theme.dim()),
         None => (frame, theme.accent()),
         Some(outcome) if outcome.failed => ("●", theme.bad()),
         Some(outcome) if outcome.partial => ("●", theme.warning()),

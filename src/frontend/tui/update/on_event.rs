@@ -95,6 +95,7 @@ pub fn apply(app: &mut App, event: Event) {
             app.live.tool_started(call_id, tool, title);
         }
         Event::ToolProgress { call_id, tail } => app.live.tool_progress(&call_id, tail),
+        Event::ToolRan { call_id } => app.live.tool(&call_id).into_iter().for_each(|view| view.ran = true),
         Event::ToolDone { result, .. } => {
             viewing::refresh(app);
             going_on(app);

@@ -107,11 +107,9 @@ impl<'a> Scanner<'a> {
         let expected = before.is_empty()
             || before.ends_with("return")
             || before.ends_with(|c| "(=,:[!&|?{;".contains(c));
-        let found = REGEX_LITERAL.find(self.rest()).filter(|_| expected && self.language.regexes)?;
-        Some(found.end())
+        REGEX_LITERAL.find(self.rest()).filter(|_| expected && self.language.regexes).map(|it| it.end())
     }
 
-    /// Scans one token; returns the state it opens.
     fn token(&mut self) -> State {
         let (language, rest) = (self.language, self.rest());
         let space = rest.len() - rest.trim_start().len();
