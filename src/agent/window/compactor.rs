@@ -228,7 +228,8 @@ fn adopt_where_it_pays(conversation: &mut Conversation, with: CompactionCx<'_>) 
         cold: with.cold,
         turn_start: conversation.state.history.at_turn_start(),
         fixed_tokens: with.prompt.tokens(),
-        scale: conversation.state.calibration.ratio(),
+        // Or the last guard, which trusts no low report, would come first.
+        scale: with.sizes(conversation).cautious_ratio(),
     };
     for batch in policy::before_request(&conversation.state.history, &situation) {
         conversation.adopt(&batch)?;

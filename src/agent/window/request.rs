@@ -57,24 +57,26 @@ impl RequestSizes<'_> {
             .take_while(|entry| entry.arrived_at + 1 >= now)
             .map(|entry| u64::from(entry.upper_bound().saturating_sub(entry.tokens())))
             .sum();
-        let estimated = (self.prompt.tokens() + history.tokens()) as f64;
-        // A server that reports too little is believed only where the estimate may be far too high: in scripts
-        // with many characters.
-        let least =
-            if bound as f64 > estimated * 1.6 { estimated / 2.0 } else { estimated * ESTIMATE_MARGIN };
-        let corrected = (self.estimated() as f64).max(least);
-        let ratio = (corrected / estimated.max(1.0)).max(1.0);
-        (corrected * REPORT_MARGIN + unsure as f64 * ratio) as u64
+        let corrected = self.cautious_ratio() * (self.prompt.tokens() + history.tokens()) as f64;
+        (corrected * REPORT_MARGIN + unsure as f64 * self.cautious_ratio().max(1.0)) as u64
+    }
+
+    /// Real tokens per estimated token; a server that reports too little is believed only where the estimate may be
+    /// far too high: in scripts with many characters.
+    pub fn cautious_ratio(&self) -> f64 {
+        let history = &self.conversation.state.history;
+        let estimated = (self.prompt.tokens() + history.tokens()).max(1) as f64;
+        let bound = (self.prompt.upper_bound() + history.upper_bound()) as f64;
+        let least = if bound > estimated * 1.6 { 0.5 } else { ESTIMATE_MARGIN };
+        (self.estimated() as f64 / estimated).max(least)
     }
 
     pub fn thresholds(&self) -> Thresholds {
         Thresholds::of_settings(self.settings)
     }
 
-    /// Whether this is one of the last requests before earlier steps are folded.
     pub fn fold_is_near(&self) -> bool {
-        policy::fold_is_near(self.estimated(), self.settings, &self.thresholds())
-            || self.at_most() > self.settings.room_tokens() * 8 / 10
+        policy::fold_is_near(self.at_most(), self.settings, &self.thresholds())
     }
 
     pub fn free(&self) -> u64 {
@@ -83,11 +85,6 @@ impl RequestSizes<'_> {
 
     pub fn limit(&self) -> u64 {
         policy::limit(self.settings)
-    }
-
-    /// Compaction lands at or under this.
-    pub fn low_water(&self) -> u64 {
-        policy::low_water(self.settings)
     }
 
     pub fn smallest_window(&self) -> u64 {

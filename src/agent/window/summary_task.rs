@@ -9,6 +9,7 @@ use crate::session::conversation::Conversation;
 use base::model::item::{ItemId, Summary};
 use base::process::task;
 use base::protocol::event::Event;
+use context::compaction::policy;
 use context::history::entry::HistoryEntry;
 use context::session::log::LogError;
 use context::session::record::CauseKind;
@@ -98,8 +99,8 @@ pub fn archive_cut(sizes: RequestSizes<'_>, wanted: bool, spare: u64) -> Option<
         let from = rounds.get(rounds.len().saturating_sub(retain)).map_or(0, |range| range.start);
         history.entries()[from..].iter().map(|entry| u64::from(entry.tokens())).sum()
     };
-    let fits =
-        |retain: usize| fixed + spare + SUMMARY_TOKENS + sizes.calibrated(kept(retain)) <= sizes.low_water();
+    let room = policy::low_water(sizes.settings).saturating_sub(fixed + spare + SUMMARY_TOKENS);
+    let fits = |retain: usize| sizes.calibrated(kept(retain)) <= room;
     let retain = (2..=most.max(2)).rev().find(|&retain| fits(retain)).unwrap_or(2);
     history.archive_before(retain).or_else(|| history.archive_before(1).filter(|_| wanted || !fits(2)))
 }

@@ -113,7 +113,7 @@ impl<'a> FoldPlan<'a> {
         let now = history.requests();
         let entries = self.entries;
         let referenced = references::referenced(entries, now, limits.fresh_requests);
-        let views = Views::of(entries, limits, now);
+        let views = Views::of(history, limits);
         let mut found: Vec<(f64, usize, usize, bool)> = Vec::new();
         for step in rounds.iter().flat_map(|round| &round.steps) {
             for &(call, result) in &step.calls {

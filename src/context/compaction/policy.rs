@@ -59,15 +59,9 @@ pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u6
 
 pub fn before_request(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Batch> {
     let mut batches = due_batches(history, situation);
-    let orphans = if batches.is_empty() {
-        references::orphans(history)
-    } else {
-        let mut after = history.clone();
-        for batch in &batches {
-            after.adopt(batch);
-        }
-        references::orphans(&after)
-    };
+    let mut after = history.clone();
+    batches.iter().for_each(|batch| after.adopt(batch));
+    let orphans = references::orphans(&after);
     batches.extend(orphans);
     batches
 }
@@ -90,8 +84,8 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
     let landing = landing.min(soft_cap * 8 / 10);
     let in_history = |size: u64| ((size as f64 / scale) as u64).saturating_sub(fixed_tokens);
     let room = in_history(landing);
-    let forced = matches!(kind, CauseKind::SoftCap);
-    let view_landing = if forced { room.max(in_history(soft_cap * limits.view_share / 100)) } else { room };
+    let views = if size > soft_cap { soft_cap * limits.view_share / 100 } else { 0 };
+    let view_landing = room.max(in_history(views));
     let goal = FoldGoal { landing: room, view_landing, keep_requests: limits.keep_requests, at_most: false };
     let plan = FoldPlan::new(history, &limits, goal);
     let (left, tail) = (plan.left(), plan.tail());

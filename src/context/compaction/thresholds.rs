@@ -26,6 +26,8 @@ pub struct Thresholds {
     pub view_requests: u64,
     pub view_budget: u64,
     pub alone_requests: u64,
+    /// A view this old at the last rewrite, of a file that wasn't edited since, had its chance.
+    pub unused_requests: u64,
     /// How much the age of these views counts, relative to other results.
     pub edited_weight: f64,
     pub read_weight: f64,
@@ -70,6 +72,7 @@ impl Thresholds {
             view_requests: 60,
             view_budget: [24_000, 48_000, 64_000][column].min(window * 3 / 8),
             alone_requests: 10,
+            unused_requests: 5,
             edited_weight: 0.02,
             read_weight: 0.1,
             words_tokens: small([400, 600, 800], 60),
@@ -78,9 +81,9 @@ impl Thresholds {
             closing_turns: [1, 3, 3][column],
             soft_cap: [80_000, 95_000, 100_000][column].min(window * 85 / 100),
             // In a small window the views of a few files are most of it.
-            view_share: if window < WIDE_WINDOW_TOKENS { 85 } else { [30, 50, 50][column] },
-            landing: [20_000, 25_000, 30_000][column].min(window / 2),
-            cold_landing: [10_000, 14_000, 25_000][column].min(window / 2),
+            view_share: if window < WIDE_WINDOW_TOKENS { 80 } else { 0 },
+            landing: [16_000, 20_000, 30_000][column].min(window / 2),
+            cold_landing: [10_000, 16_000, 25_000][column].min(window / 2),
             turn_landing: [20_000, 30_000, 35_000][column].min(window / 2),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
             cold_epoch_saves: if window < WIDE_WINDOW_TOKENS {

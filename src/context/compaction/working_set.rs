@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::thresholds::Thresholds;
 use crate::history::entry::HistoryEntry;
+use crate::history::manager::HistoryManager;
 use crate::history::references;
 use crate::session::record::FormName;
 use base::model::envelope::Status;
@@ -55,7 +56,9 @@ pub struct Views {
 }
 
 impl Views {
-    pub fn of(entries: &[HistoryEntry], limits: &Thresholds, now: u64) -> Self {
+    pub fn of(history: &HistoryManager, limits: &Thresholds) -> Self {
+        let (entries, now) = (history.entries(), history.requests());
+        let rewritten = now - history.requests_since_rewrite();
         let mut views = Self { stale: superseded(entries), edited: HashSet::new(), read: HashSet::new() };
         let age = |entry: &HistoryEntry| now.saturating_sub(entry.arrived_at);
         // The newest change of each file, and when anything happened to it last.
@@ -75,6 +78,7 @@ impl Views {
                 || entry.form() > FormName::Filtered
                 || age(entry) > limits.view_requests
                 || changed.contains(path) && last > limits.alone_requests
+                || !changed.contains(path) && entry.arrived_at + limits.unused_requests <= rewritten
                 || tokens + u64::from(entry.tokens()) > limits.view_budget
             {
                 continue;
