@@ -95,7 +95,8 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
         CauseKind::SoftCap => gain >= size * 15 / 100,
         CauseKind::ColdCache => gain >= limits.cold_epoch_saves,
         _ => {
-            let saved = gain as f64 * settings.cached_price * expected_requests(history.requests());
+            // Sessions that went on long tend to continue.
+            let saved = gain as f64 * settings.cached_price * history.requests().max(10) as f64;
             let lost = tail as f64 * (settings.write_price - settings.cached_price);
             gain >= limits.epoch_saves && saved > lost
         }
@@ -104,9 +105,4 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
         return Vec::new();
     }
     plan.batches(&kind.because(format!("{tokens} tokens to {left}, {tail} of them read again")))
-}
-
-/// Expected further requests after `so_far`: sessions that went on long tend to continue.
-fn expected_requests(so_far: u64) -> f64 {
-    so_far.max(10) as f64
 }

@@ -49,20 +49,21 @@ impl TextSource {
 
 /// In order and without overlaps.
 pub fn find(text: &str, source: TextSource) -> Vec<SecretSpan> {
-    let mut found = by_rules(text, &patterns::ANYWHERE);
+    let mut found = by_rules(text, text, &patterns::ANYWHERE);
     found.extend(assigned(text));
     match source {
         TextSource::Text => {}
-        TextSource::Typed => found.extend(by_rules(text, &patterns::TYPED)),
-        TextSource::Dotenv => found.extend(by_rules(text, &patterns::DOTENV)),
+        TextSource::Typed => found.extend(by_rules(text, &text.to_lowercase(), &patterns::TYPED)),
+        TextSource::Dotenv => found.extend(by_rules(text, text, &patterns::DOTENV)),
     }
     // Placeholders aren't secrets.
     found.retain(|span| !span.range.is_empty() && !text[span.range.clone()].contains(PREFIX));
     disjoint(found)
 }
 
-fn by_rules(text: &str, rules: &'static [Rule]) -> Vec<SecretSpan> {
-    let tried = rules.iter().filter(|rule| rule.signs.split(' ').any(|sign| text.contains(sign)));
+fn by_rules(text: &str, signs_in: &str, rules: &'static [Rule]) -> Vec<SecretSpan> {
+    let shows = |signs: &str| signs.split(' ').any(|sign| signs_in.contains(sign));
+    let tried = rules.iter().filter(|rule| rule.signs.split(" & ").all(shows));
     let secrets =
         tried.flat_map(|rule| rule.pattern.captures_iter(text).filter_map(|found| (rule.secret)(&found)));
     secrets.map(|(range, kind)| SecretSpan { range, kind }).collect()

@@ -13,7 +13,7 @@ use base::pattern::Pattern;
 pub type PatternMatch = (Range<usize>, &'static str);
 
 pub struct Rule {
-    /// Tried only in texts that contain one of these, which most don't; all contain an empty one.
+    /// Tried only in texts that contain one of these (of each group), which most don't; all contain an empty one.
     pub signs: &'static str,
     pub pattern: Pattern,
     /// Where in a match the secret is, and its kind; `None` if it isn't one after all.
@@ -69,9 +69,12 @@ pub static ANYWHERE: [Rule; 9] = [
     ),
 ];
 
+const LABELS: &str = "pass pwd pw mdp secret token api access 密 口令 令牌 clave parola パスワード 비 암호 contraseña senha парол kennwort hasło heslo wachtwoord lösenord şifre";
+const LOGINS: &str = "log sign cred user account id benutzer zugang anmeld identif utilis connexion usu utente credenz użytkow kullan 账 帐 帳 用 登 ログ ユーザ アカ 아이 로그 계정 логин польз уч admin root guest postgres sa & 0 1 2 3 4 5 6 7 8 9 ! @ # $ % ^ * + ~ 密 口令 パスワード 비 암호";
+
 /// For what the user typed: sentences such as `the password is …`, `login: me / …`.
 pub static TYPED: [Rule; 3] = [
-    rule("", include_str!("typed.regex"), |found| {
+    rule(LABELS, include_str!("typed.regex"), |found| {
         let name = found.name("label").map_or("password", |name| name.as_str()).to_ascii_lowercase();
         let (shown, range) = trimmed(found.name("told").or_else(|| found.name("near"))?);
         let more = found.name("more").or_else(|| found.name("on")).is_some();
@@ -85,8 +88,8 @@ pub static TYPED: [Rule; 3] = [
         };
         is_secret.then(|| (range, value::kind_of(&name)))
     }),
-    rule("", include_str!("pin.regex"), |found| Some((found.get(1)?.range(), "password"))),
-    rule("", include_str!("login.regex"), |found| {
+    rule("0 1 2 3 4 5 6 7 8 9", include_str!("pin.regex"), |found| Some((found.get(1)?.range(), "password"))),
+    rule(LOGINS, include_str!("login.regex"), |found| {
         if let Some(word) = found.name("word") {
             return value::is_word_secret("password", word.as_str()).then(|| (word.range(), "password"));
         }
