@@ -308,13 +308,45 @@ fn a_program_answers_for_the_user_as_with_claude() {
     ] {
         assert_eq!(host.ask(&request)["subtype"], if known { "success" } else { "error" }, "{request}");
     }
-    assert!(
-        host.ask(&json!({"subtype": "rewind_files"}))["error"].as_str().unwrap().contains("rewind_files")
-    );
+    let refused = host.ask(&json!({"subtype": "mcp_toggle"}));
+    assert!(refused["error"].as_str().unwrap().contains("mcp_toggle"), "{refused}");
     host.say("go on");
     assert_eq!(host.until(|line| line["type"] == "result")["result"], "On.");
     assert_eq!(host.end(), Some(0));
     assert!(server.requests()[0].raw.contains("Be brief."));
+}
+
+#[test]
+fn files_go_back_to_before_a_message() {
+    let place = Workplace::new();
+    let write = |text: &str| call("Write", json!({"path": "a.txt", "content": text}));
+    let server =
+        FakeServer::start(vec![write("one\n"), text("1"), write("two\nlines\n"), text("2"), text("3")]);
+    let options = ["--permission-mode=bypassPermissions", "--replay-user-messages"];
+    let mut host = Host::start(&place, &server, &options);
+    host.ask(&json!({"subtype": "initialize"}));
+    let mut ids = Vec::new();
+    for said in ["first", "second"] {
+        host.say(said);
+        ids.push(host.until(|line| line["type"] == "user" && line["isReplay"] == true)["uuid"].clone());
+        host.until(|line| line["type"] == "result");
+    }
+    let rewind = |id: &Value, dry_run: bool| json!({"subtype": "rewind_files", "user_message_id": id, "dry_run": dry_run});
+    let there = || std::fs::read_to_string(place.project().join("a.txt")).ok();
+    let preview = host.ask(&rewind(&ids[1], true))["response"].clone();
+    assert_eq!(
+        preview,
+        json!({"canRewind": true, "filesChanged": ["a.txt"], "insertions": 1, "deletions": 2})
+    );
+    assert_eq!(there().as_deref(), Some("two\nlines\n"), "a dry run changes nothing");
+    assert_eq!(host.ask(&rewind(&ids[1], false))["response"], preview);
+    assert_eq!(there().as_deref(), Some("one\n"));
+    assert_eq!(host.ask(&rewind(&json!("unknown"), true))["response"]["canRewind"], false);
+    assert_eq!(host.ask(&rewind(&json!("unknown"), false))["subtype"], "error");
+    host.say("third");
+    host.until(|line| line["type"] == "result");
+    assert_eq!(host.ask(&rewind(&ids[0], false))["response"]["canRewind"], true);
+    assert_eq!((there(), host.end()), (None, Some(0)));
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub fn limit(settings: &ContextSettings) -> u64 {
     settings.tier_tokens.map_or(limit, |tier| limit.min(tier * 9 / 10))
 }
 
-/// Where a compaction should land, in tokens: well below the trigger, or every request would compact again.
+/// Well below the trigger, or every request would compact again.
 pub fn low_water(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.low_water) as u64;
     share.min(limit(settings) * 6 / 10)
@@ -95,7 +95,6 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
         CauseKind::SoftCap => gain >= size * 15 / 100,
         CauseKind::ColdCache => gain >= limits.cold_epoch_saves,
         _ => {
-            // Sessions that went on long tend to continue.
             let saved = gain as f64 * settings.cached_price * history.requests().max(10) as f64;
             let lost = tail as f64 * (settings.write_price - settings.cached_price);
             gain >= limits.epoch_saves && saved > lost

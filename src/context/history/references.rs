@@ -8,7 +8,6 @@ use super::manager::HistoryManager;
 use crate::session::record::{Batch, CauseKind, FormName};
 use base::model::item::ItemId;
 
-/// The full result repeats another one; `path` for a file.
 pub fn same(id: ItemId, path: Option<&str>) -> String {
     match path {
         Some(path) => format!("[{path} is unchanged since {id}, which shows it]"),

@@ -69,7 +69,9 @@ impl<O: Write> Claude<O> {
             return Ok(());
         }
         message["session_id"] = self.session.as_ref().map_or("", |session| &session.id).into();
-        message["uuid"] = text::uuid().into();
+        if message["uuid"].is_null() {
+            message["uuid"] = text::uuid().into();
+        }
         self.write(&message)
     }
 
@@ -85,9 +87,9 @@ impl<O: Write> Claude<O> {
         }
     }
 
-    pub fn replayed(&mut self, message: &Value) -> io::Result<()> {
+    pub fn replayed(&mut self, message: &Value, id: &str) -> io::Result<()> {
         self.message(json!({
-            "type": "user", "message": message, "parent_tool_use_id": null, "isReplay": true,
+            "type": "user", "message": message, "parent_tool_use_id": null, "isReplay": true, "uuid": id,
         }))
     }
 

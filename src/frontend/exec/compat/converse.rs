@@ -12,6 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use super::claude::{self, Claude};
 use super::context_usage::context_usage;
 use super::host::{self, FromHost, HostLink, Unanswered, response};
+use super::rewind_files::{FileRewinds, RewindStep};
 use crate::exec::output_schema::OutputSchema;
 use crate::exec::printer::{Printer, failed};
 use crate::exec::run::{self, ExecOutcome, ExecStart};
@@ -20,6 +21,7 @@ use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::protocol::exit_code::ExitCode;
 use base::protocol::op::{Attachment, Control, Idle, Op, Quick};
+use base::text;
 
 struct Talk<'p, O> {
     ops: UnboundedSender<Op>,
@@ -29,6 +31,7 @@ struct Talk<'p, O> {
     queue: VecDeque<Value>,
     /// Requests that wait for the account of the window.
     ledgers: VecDeque<String>,
+    rewinds: FileRewinds,
     /// With which the session began, once another was chosen.
     model: Option<String>,
     running: bool,
@@ -46,7 +49,8 @@ pub async fn converse<O: Write>(
     let mut interrupts = std::pin::pin!(interrupts.fuse());
     let answer = TurnAnswer::new(schema);
     let (queue, ledgers, running, last) = (VecDeque::new(), VecDeque::new(), false, None);
-    let mut talk = Talk { ops, link, printer, answer, queue, ledgers, model: None, running, last };
+    let rewinds = FileRewinds::default();
+    let mut talk = Talk { ops, link, printer, answer, queue, ledgers, rewinds, model: None, running, last };
     let mut interrupted = false;
     let lost = loop {
         let begun = talk.begin();
@@ -99,16 +103,19 @@ impl<O: Write> Talk<'_, O> {
         if self.running || !self.printer.is_open() {
             return Ok(());
         }
-        let Some(message) = self.queue.pop_front() else { return Ok(()) };
+        let Some(mut line) = self.queue.pop_front() else { return Ok(()) };
+        let id = line["uuid"].as_str().map_or_else(text::uuid, str::to_owned);
+        let message = line["message"].take();
         let (text, attachments) = prompt(&message);
         if self.printer.form.replay {
-            self.printer.replayed(&message)?;
+            self.printer.replayed(&message, &id)?;
         }
         if text.trim().is_empty() && attachments.is_empty() {
             let reason = failed("the message is empty", "send a text or a picture", FailureCause::Other);
             return self.ended(TurnEnd { reason, ..TurnEnd::default() });
         }
         self.running = true;
+        self.rewinds.began(id);
         self.printer.state("running")?;
         let op = ExecStart::Prompt(text, attachments).op(&mut self.answer);
         self.op(op);
@@ -122,7 +129,18 @@ impl<O: Write> Talk<'_, O> {
         if self.queue.is_empty() { self.printer.state("idle") } else { Ok(()) }
     }
 
+    fn rewind(&mut self, step: RewindStep) -> io::Result<()> {
+        match step {
+            RewindStep::Op(op) => self.op(op),
+            RewindStep::Answer(line) => self.printer.write(&line)?,
+        }
+        Ok(())
+    }
+
     fn event(&mut self, event: Event) -> io::Result<()> {
+        if let Some(step) = self.rewinds.event(&event) {
+            self.rewind(step)?;
+        }
         match event {
             Event::TurnEnded(end) => match self.answer.ended(end, &self.ops, self.printer) {
                 Ok(end) => self.ended(end),
@@ -184,6 +202,10 @@ impl<O: Write> Talk<'_, O> {
                 self.ledgers.push_back(id);
                 self.op(Control::ShowContext);
                 Ok(())
+            }
+            FromHost::Request { id, request } if request["subtype"] == "rewind_files" => {
+                let step = self.rewinds.ask(&id, &request);
+                self.rewind(step)
             }
             FromHost::Request { id, request } => {
                 let answer = self.requested(&request);
@@ -248,7 +270,11 @@ impl<O: Write> Talk<'_, O> {
             }
             "mcp_status" => return Ok(self.printer.mcp_status()),
             "get_binary_version" => return Ok(json!({"version": claude::version()})),
-            _ => return Err(format!("mycode does not support the control request {kind}")),
+            _ => {
+                return Err(format!(
+                    "mycode does not support the control request {kind}, which has no counterpart here; leave it out"
+                ));
+            }
         }
         Ok(json!({}))
     }

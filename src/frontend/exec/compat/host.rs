@@ -18,7 +18,6 @@ use base::protocol::host::HostProgram;
 use base::protocol::op::{Op, Quick};
 use base::text;
 
-/// Large, since a message may contain pictures.
 const MAX_LINE_BYTES: u64 = 64 * 1024 * 1024;
 const CLOSED: &str = "the program that started mycode has closed its standard input";
 
@@ -59,7 +58,7 @@ pub struct HostLink {
     pub closed: bool,
 }
 
-/// A prompt is a message of the user: `{"role", "content"}`; what the agent asks is a line to write.
+/// A prompt is a line with a message of the user, `{"role", "content"}`; what the agent asks is a line to write.
 pub enum FromHost {
     Prompt(Value),
     Request { id: String, request: Value },
@@ -153,7 +152,7 @@ async fn read(mut input: impl AsyncBufRead + Unpin, messages: UnboundedSender<Fr
 fn message(mut line: Value) -> Option<FromHost> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match line["type"].as_str()? {
-        "user" => Some(FromHost::Prompt(line["message"].take())),
+        "user" => Some(FromHost::Prompt(line)),
         "control_request" => {
             Some(FromHost::Request { id: text(&line["request_id"])?, request: line["request"].take() })
         }

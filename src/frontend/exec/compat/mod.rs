@@ -5,3 +5,4 @@ pub mod codex;
 pub mod context_usage;
 pub mod converse;
 pub mod host;
+pub mod rewind_files;
