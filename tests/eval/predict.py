@@ -1,8 +1,7 @@
 """SWE-bench predictions from a batch: `predict.py TASKS.jsonl OUT.jsonl [-- mycode options]`.
 
 Each line of TASKS has `instance_id`, `problem_statement` and `folder`, a checkout at its base commit below the
-current folder. Runs `mycode exec --each`,
-and writes one prediction a task. Tests and scratch files stay out of the patch.
+current folder. Runs `mycode exec --each` and writes one prediction a task. Tests and scratch files stay out of the patch.
 """
 
 import json
@@ -17,6 +16,9 @@ MYCODE = os.environ.get("MYCODE", "mycode")
 
 def main() -> int:
     options = sys.argv[sys.argv.index("--") + 1:] if "--" in sys.argv else []
+    if len(sys.argv) < 3 or sys.argv[1].startswith("-"):
+        print(__doc__, file=sys.stderr)
+        return 2
     tasks_file, out_file = sys.argv[1:3]
     with open(tasks_file) as lines:
         tasks = [json.loads(line) for line in lines if line.strip()]

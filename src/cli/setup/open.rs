@@ -14,7 +14,7 @@ use base::config::provider::saved_keys::SavedKeys;
 use base::config::settings::Permission;
 use base::file;
 use context::replay::session_replay::SessionReplay;
-use context::session::{list, log, reader};
+use context::session::{list, reader};
 
 pub struct OpenedProject {
     pub loaded: Loaded,
@@ -134,12 +134,9 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
     let root = workspace(folder)?;
     let project_state = Paths::from_env().project(&root);
     let Some(id) = wanted else { return last(&project_state) };
-    match list::find(&project_state, id) {
-        Ok(log) => Ok(log),
-        // A sub-agent's session, or that of a batch's task, is as good as any other.
-        Err(message) => match list::find(&log::agents_of(&project_state), id) {
-            Ok(log) => Ok(log),
-            Err(_) => sessions::find(&root, id).ok_or_else(|| no_session(message)),
-        },
-    }
+    list::find(&project_state, id).or_else(|message| {
+        // A sub-agent's session, that of a batch's task, or by its whole id that of another folder.
+        let elsewhere = || list::find(&list::project_of(&Paths::from_env().projects(), id)?, id).ok();
+        sessions::find(&root, id).or_else(elsewhere).ok_or_else(|| no_session(message))
+    })
 }

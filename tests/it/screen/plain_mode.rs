@@ -54,7 +54,7 @@ fn a_script_of_lines() {
 
 #[test]
 fn a_line_replaces_what_was_kept_of_the_last_one() {
-    let server = FakeServer::start(vec![status(401, "no").into(), answer().text("Fine.").into()]);
+    let server = FakeServer::start(vec![status(401, "no"), answer().text("Fine.").into()]);
     let output = typed(&Workplace::new(), &server, &[], "first\nsecond\n");
     let sent = &server.requests()[1].raw;
     assert!(sent.contains("second") && !sent.contains("firstsecond"), "{}\n{sent}", stdout(&output));
