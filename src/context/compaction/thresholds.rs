@@ -81,7 +81,7 @@ impl Thresholds {
             closing_turns: [1, 3, 3][column],
             soft_cap: [80_000, 95_000, 100_000][column].min(window * 85 / 100),
             // In a small window the views of a few files are most of it.
-            view_share: if window < WIDE_WINDOW_TOKENS { 80 } else { 0 },
+            view_share: if window < WIDE_WINDOW_TOKENS { 80 } else { [0, 30, 40][column] },
             landing: [16_000, 20_000, 30_000][column].min(window / 2),
             cold_landing: [10_000, 16_000, 25_000][column].min(window / 2),
             turn_landing: [20_000, 30_000, 35_000][column].min(window / 2),
