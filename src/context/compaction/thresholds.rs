@@ -26,7 +26,7 @@ pub struct Thresholds {
     pub view_requests: u64,
     pub view_budget: u64,
     pub alone_requests: u64,
-    /// A view this old at the last rewrite, of a file that wasn't edited since, had its chance.
+    /// Unless its file is being edited, a view that was this old at the last rewrite isn't spared again.
     pub unused_requests: u64,
     /// How much the age of these views counts, relative to other results.
     pub edited_weight: f64,
