@@ -325,10 +325,11 @@ fn files_go_back_to_before_a_message() {
     let options = ["--permission-mode=bypassPermissions", "--replay-user-messages"];
     let mut host = Host::start(&place, &server, &options);
     host.ask(&json!({"subtype": "initialize"}));
-    let mut ids = Vec::new();
+    let (mut ids, mut results) = (Vec::new(), Vec::new());
     for said in ["first", "second"] {
         host.say(said);
         ids.push(host.until(|line| line["type"] == "user" && line["isReplay"] == true)["uuid"].clone());
+        results.push(host.until(|line| line["type"] == "user")["uuid"].clone());
         host.until(|line| line["type"] == "result");
     }
     let rewind = |id: &Value, dry_run: bool| json!({"subtype": "rewind_files", "user_message_id": id, "dry_run": dry_run});
@@ -339,6 +340,12 @@ fn files_go_back_to_before_a_message() {
         json!({"canRewind": true, "filesChanged": ["a.txt"], "insertions": 1, "deletions": 2})
     );
     assert_eq!(there().as_deref(), Some("two\nlines\n"), "a dry run changes nothing");
+    assert_eq!(
+        host.ask(&rewind(&results[0], true))["response"],
+        preview,
+        "after the first turn's last result"
+    );
+    assert_eq!(host.ask(&rewind(&results[1], true))["response"]["filesChanged"], json!([]));
     assert_eq!(host.ask(&rewind(&ids[1], false))["response"], preview);
     assert_eq!(there().as_deref(), Some("one\n"));
     assert_eq!(host.ask(&rewind(&json!("unknown"), true))["response"]["canRewind"], false);

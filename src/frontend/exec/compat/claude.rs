@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::rewind_files::SentUserMessage;
 use crate::exec::printer::{self, ModelAnswer, Printer, failure, with, write_line};
 use base::model::envelope::{ErrorCode, Status};
 use base::model::item::{Item, ToolResult};
@@ -42,6 +43,7 @@ pub struct Claude<O> {
     message_id: String,
     partial: PartialMessage,
     denials: Vec<Value>,
+    pub user_messages: Vec<SentUserMessage>,
     window: WindowState,
 }
 
@@ -56,6 +58,7 @@ impl<O: Write> Claude<O> {
             message_id: text::uuid(),
             partial: PartialMessage::default(),
             denials: Vec::new(),
+            user_messages: Vec::new(),
             window: WindowState::default(),
         }
     }
@@ -70,7 +73,11 @@ impl<O: Write> Claude<O> {
         }
         message["session_id"] = self.session.as_ref().map_or("", |session| &session.id).into();
         if message["uuid"].is_null() {
-            message["uuid"] = text::uuid().into();
+            let id = text::uuid();
+            message["uuid"] = id.as_str().into();
+            if message["type"] == "user" {
+                self.user_messages.push(SentUserMessage { id, begins_turn: false });
+            }
         }
         self.write(&message)
     }

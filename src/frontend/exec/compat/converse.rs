@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use super::claude::{self, Claude};
 use super::context_usage::context_usage;
 use super::host::{self, FromHost, HostLink, Unanswered, response};
-use super::rewind_files::{FileRewinds, RewindStep};
+use super::rewind_files::{FileRewinds, RewindStep, SentUserMessage};
 use crate::exec::output_schema::OutputSchema;
 use crate::exec::printer::{Printer, failed};
 use crate::exec::run::{self, ExecOutcome, ExecStart};
@@ -115,7 +115,7 @@ impl<O: Write> Talk<'_, O> {
             return self.ended(TurnEnd { reason, ..TurnEnd::default() });
         }
         self.running = true;
-        self.rewinds.began(id);
+        self.printer.user_messages.push(SentUserMessage { id, begins_turn: true });
         self.printer.state("running")?;
         let op = ExecStart::Prompt(text, attachments).op(&mut self.answer);
         self.op(op);
@@ -204,7 +204,7 @@ impl<O: Write> Talk<'_, O> {
                 Ok(())
             }
             FromHost::Request { id, request } if request["subtype"] == "rewind_files" => {
-                let step = self.rewinds.ask(&id, &request);
+                let step = self.rewinds.ask(&id, &request, &self.printer.user_messages);
                 self.rewind(step)
             }
             FromHost::Request { id, request } => {

@@ -9,9 +9,11 @@ use base::protocol::op::{Op, Undo};
 use base::protocol::rewind::{PointId, RewindPreview, RewindScope};
 
 #[derive(Default)]
-pub struct FileRewinds {
-    began_turns: Vec<String>,
-    asked: Option<AskedRewind>,
+pub struct FileRewinds(Option<AskedRewind>);
+
+pub struct SentUserMessage {
+    pub id: String,
+    pub begins_turn: bool,
 }
 
 struct AskedRewind {
@@ -27,26 +29,31 @@ pub enum RewindStep {
 }
 
 impl FileRewinds {
-    pub fn began(&mut self, message: String) {
-        self.began_turns.push(message);
-    }
-
-    pub fn ask(&mut self, id: &str, request: &Value) -> RewindStep {
-        let known = self.began_turns.iter().position(|message| request["user_message_id"] == **message);
-        let error = match known {
-            _ if self.asked.is_some() => "another rewind is under way; wait for its answer",
-            None => "no turn began with this message; take the uuid of a replayed user message",
+    pub fn ask(&mut self, id: &str, request: &Value, sent: &[SentUserMessage]) -> RewindStep {
+        let dry_run = request["dry_run"] == true;
+        let answer = match sent.iter().position(|message| request["user_message_id"] == *message.id) {
+            _ if self.0.is_some() => cannot(dry_run, "another rewind is under way; wait for its answer"),
+            None => cannot(dry_run, "no such user message; take the uuid of a replayed one"),
             Some(at) => {
-                let (turns_since, dry_run) = (self.began_turns.len() - at, request["dry_run"] == true);
-                self.asked = Some(AskedRewind { id: id.to_owned(), turns_since, dry_run, preview: None });
-                return RewindStep::Op(Undo::ListPoints.into());
+                let later = &sent[at + usize::from(!sent[at].begins_turn)..];
+                match later.iter().filter(|message| message.begins_turn).count() {
+                    _ if later.first().is_some_and(|next| !next.begins_turn) => {
+                        cannot(dry_run, "files go back to between turns only; take the uuid of a prompt")
+                    }
+                    0 => Ok(json!({"canRewind": true, "filesChanged": [], "insertions": 0, "deletions": 0})),
+                    turns_since => {
+                        let id = id.to_owned();
+                        self.0 = Some(AskedRewind { id, turns_since, dry_run, preview: None });
+                        return RewindStep::Op(Undo::ListPoints.into());
+                    }
+                }
             }
         };
-        RewindStep::Answer(response(id, cannot(request["dry_run"] == true, error)))
+        RewindStep::Answer(response(id, answer))
     }
 
     pub fn event(&mut self, event: &Event) -> Option<RewindStep> {
-        let asked = self.asked.as_mut()?;
+        let asked = self.0.as_mut()?;
         let answer = match event {
             Event::RewindPoints(points) => {
                 let mut turns = points.iter().filter(|point| matches!(point.id, PointId::Turn(_)));
@@ -74,7 +81,7 @@ impl FileRewinds {
             Event::Notice { level: Level::Error, text } => cannot(asked.dry_run, text),
             _ => return None,
         };
-        let id = self.asked.take()?.id;
+        let id = self.0.take()?.id;
         Some(RewindStep::Answer(response(&id, answer)))
     }
 }
