@@ -2,7 +2,7 @@
 //! outside counts as outside even if its target doesn't exist yet.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -54,6 +54,11 @@ pub fn normalize(path: &Path) -> PathBuf {
 /// Follows links component by component, keeping what doesn't exist. A loop ends at its link (opening it
 /// fails). A relative path starts in the current folder, if that still exists.
 pub fn follow(path: &Path) -> PathBuf {
+    follow_past(path, &mut HashSet::new())
+}
+
+/// Without looking again at what was seen to be no link.
+pub fn follow_past(path: &Path, no_links: &mut HashSet<PathBuf>) -> PathBuf {
     let start = if path.is_absolute() { Ok(PathBuf::from("/")) } else { std::env::current_dir() };
     let Ok(mut real) = start else { return path.to_owned() };
     let mut todo: VecDeque<OsString> = parts(path);
@@ -64,9 +69,10 @@ pub fn follow(path: &Path) -> PathBuf {
             continue;
         }
         let next = real.join(&part);
-        match std::fs::read_link(&next) {
-            Ok(_) if links == MAX_LINKS => return next,
-            Ok(target) => {
+        let link = if no_links.contains(&next) { None } else { std::fs::read_link(&next).ok() };
+        match link {
+            Some(_) if links == MAX_LINKS => return next,
+            Some(target) => {
                 links += 1;
                 if target.is_absolute() {
                     real = PathBuf::from("/");
@@ -75,7 +81,10 @@ pub fn follow(path: &Path) -> PathBuf {
                     todo.push_front(piece);
                 }
             }
-            Err(_) => real = next,
+            None => {
+                no_links.insert(next.clone());
+                real = next;
+            }
         }
     }
     real

@@ -1,5 +1,6 @@
 //! What a word of a command can name on disk, links followed, and what reading or changing that means.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::sandbox::private_folder;
@@ -66,8 +67,8 @@ impl PathScope {
     }
 
     pub fn at_home(workspace: &Path, readable: &[&Path], own: &[&Path], home: Option<PathBuf>) -> Self {
-        let secrets =
-            secret_paths::places(home.as_deref(), own).iter().map(|place| path::follow(place)).collect();
+        let (places, mut no_links) = (secret_paths::places(home.as_deref(), own), HashSet::new());
+        let secrets = places.iter().map(|place| path::follow_past(place, &mut no_links)).collect();
         let homes = secret_paths::homes(home.as_deref()).into_iter().chain(home.clone());
         let mut around = path_dependencies(workspace);
         around.extend(repository::root(workspace).map(path::follow));
@@ -88,7 +89,6 @@ impl PathScope {
         Self { added: added.to_vec(), ..self }
     }
 
-    /// A canonical path within its folder, if that is ours to change.
     pub fn inside<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         let mut folders = std::iter::once(&self.workspace).chain(&self.added);
         folders.find_map(|folder| path.strip_prefix(folder).ok())
