@@ -56,14 +56,14 @@ fn it_outlives_its_start_and_is_stopped() {
     assert_eq!(fs::metadata(log).unwrap().permissions().mode() & 0o777, 0o600);
     let text = stdout(&run(&place, &["ps"]));
     assert!(text.contains(&id) && text.contains("write a"), "{text}");
-    let said = stdout(&run(&place, &["logs", &id[..id.len() - 1]]));
-    assert!(said.contains("\"type\":\"tool_done\"") && said.contains("a.txt"), "{said}");
 
     let out = run(&place, &["stop", &id]);
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
     assert!(stdout(&out).contains(&format!("`mycode exec --resume {id}` continues it")), "{}", stdout(&out));
     assert!(listed(&place, &[]).is_empty());
     assert_eq!(listed(&place, &["--all"])[0]["exit_code"], 130);
+    let said = stdout(&run(&place, &["logs", &id[..id.len() - 1]]));
+    assert!(said.contains("\"type\":\"tool_done\"") && said.contains("a.txt"), "{said}");
     let out = run(&place, &["stop", &id]);
     assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
     let out = run(&place, &["attach", &id]);
