@@ -308,11 +308,15 @@ fn a_run_as_a_trajectory() {
     );
 }
 
-/// With Harbor's own classes, where `HARBOR_PYTHON` names a Python 3.12 that has them.
+/// With Harbor's own classes, from a Python that has them or into the folder of packages that `MYCODE_SDKS` names.
 #[test]
 fn harbor_runs_it() {
-    let Some(python) = std::env::var_os("HARBOR_PYTHON") else {
-        eprintln!("skipped: HARBOR_PYTHON does not name a Python with Harbor (see tests/eval)");
+    let script = |name: &str| format!("{}/tests/eval/{name}", env!("CARGO_MANIFEST_DIR"));
+    let found = std::process::Command::new(script("harbor-python")).output().unwrap();
+    let Some((python, packages)) =
+        stdout(&found).trim().split_once('\t').map(|(p, f)| (p.to_owned(), f.to_owned()))
+    else {
+        eprintln!("skipped: {}", stderr(&found).trim());
         return;
     };
     let place = project();
@@ -322,11 +326,11 @@ fn harbor_runs_it() {
         bash("ls").usage(1_000, 0, 9).into(),
         text("Three files.").usage(2_000, 900, 9).into(),
     ]);
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/eval/drive.py");
     let out = std::process::Command::new(python)
-        .args([script, env!("CARGO_BIN_EXE_mycode"), &server.base_url()])
+        .args([&script("drive.py"), env!("CARGO_BIN_EXE_mycode"), &server.base_url()])
         .args([place.project(), logs])
         .env("MYCODE_HOME", place.home())
+        .env("PYTHONPATH", packages)
         .output()
         .unwrap();
     let said = stdout(&out);
