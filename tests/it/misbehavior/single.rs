@@ -330,7 +330,7 @@ fn harbor_runs_it() {
         .args([&script("drive.py"), env!("CARGO_BIN_EXE_mycode"), &server.base_url()])
         .args([place.project(), logs])
         .env("MYCODE_HOME", place.home())
-        .env("PYTHONPATH", packages)
+        .envs([("PYTHONPATH", packages.as_str()), ("LITELLM_LOCAL_MODEL_COST_MAP", "True")])
         .output()
         .unwrap();
     let said = stdout(&out);
