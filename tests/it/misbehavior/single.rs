@@ -313,9 +313,8 @@ fn a_run_as_a_trajectory() {
 fn harbor_runs_it() {
     let script = |name: &str| format!("{}/tests/eval/{name}", env!("CARGO_MANIFEST_DIR"));
     let found = std::process::Command::new(script("harbor-python")).output().unwrap();
-    let Some((python, packages)) =
-        stdout(&found).trim().split_once('\t').map(|(p, f)| (p.to_owned(), f.to_owned()))
-    else {
+    let named = stdout(&found);
+    let Some((python, packages)) = named.split_once('\t') else {
         eprintln!("skipped: {}", stderr(&found).trim());
         return;
     };
@@ -330,7 +329,7 @@ fn harbor_runs_it() {
         .args([&script("drive.py"), env!("CARGO_BIN_EXE_mycode"), &server.base_url()])
         .args([place.project(), logs])
         .env("MYCODE_HOME", place.home())
-        .envs([("PYTHONPATH", packages.as_str()), ("LITELLM_LOCAL_MODEL_COST_MAP", "True")])
+        .envs([("PYTHONPATH", packages), ("LITELLM_LOCAL_MODEL_COST_MAP", "True")])
         .output()
         .unwrap();
     let said = stdout(&out);
