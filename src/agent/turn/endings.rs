@@ -24,8 +24,8 @@ impl Ending {
     }
 }
 
-/// What the ending of a reply is, if it is none. `changed`: the turn has changed something.
-pub fn of(text: &str, headless: bool, changed: bool) -> Option<Ending> {
+/// What the ending of a reply is, if it is none. `settled`: the turn has changed something, or answers a question.
+pub fn of(text: &str, headless: bool, settled: bool) -> Option<Ending> {
     let text = text.trim_end();
     let prose = without_last_block(text);
     let last = prose.rsplit("\n\n").next().unwrap_or_default().trim();
@@ -34,7 +34,7 @@ pub fn of(text: &str, headless: bool, changed: bool) -> Option<Ending> {
     {
         return Some(Ending::Announced);
     }
-    (headless && !changed && is_question(last)).then_some(Ending::Question)
+    (headless && !settled && is_question(last)).then_some(Ending::Question)
 }
 
 /// A command shown under "Let me run the tests:" is announced with it.

@@ -58,15 +58,7 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
         (changes, missing, !project::checks(&root).is_empty(), invalid)
     });
     let Ok((changes, missing, can_check, invalid)) = looked.await else { return Vec::new() };
-    let mut facts: Vec<Fact> = failed_or_claimed(work, answer, &changes, audience).into_iter().collect();
-    facts.extend(failed_edits(work, answer, audience));
-    if work.only_read()
-        && (claims::says_changed(&task, answer) || audience.headless && claims::shows_file(&task, answer))
-    {
-        let line = "No file was changed in this run, and no command ran; your answer reads as if one was."
-            .to_owned();
-        facts.push(Fact { name: "nothing_changed", line });
-    }
+    let mut facts = false_reports(work, &task, answer, &changes, audience);
     if audience.headless {
         facts.extend(invalid);
         facts.extend(missing.iter().map(|path| Fact {
@@ -79,6 +71,26 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
         facts.extend(open_todos(cx));
     }
     facts.truncate(MOST_LINES);
+    facts
+}
+
+/// Where the answer passes over a failure, or tells of what did not happen.
+pub fn false_reports(
+    work: &WorkLog,
+    task: &str,
+    answer: &str,
+    changes: &[(ItemId, String)],
+    audience: Audience,
+) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = failed_or_claimed(work, answer, changes, audience).into_iter().collect();
+    facts.extend(failed_edits(work, answer, audience));
+    if work.only_read()
+        && (claims::says_changed(task, answer) || audience.headless && claims::shows_file(task, answer))
+    {
+        let line = "No file was changed in this run, and no command ran; your answer reads as if one was."
+            .to_owned();
+        facts.push(Fact { name: "nothing_changed", line });
+    }
     facts
 }
 
@@ -163,7 +175,7 @@ fn first_few(all: Vec<String>) -> String {
     }
 }
 
-fn unchecked(work: &WorkLog, changes: &[(ItemId, String)], can_check: bool) -> Option<Fact> {
+pub fn unchecked(work: &WorkLog, changes: &[(ItemId, String)], can_check: bool) -> Option<Fact> {
     let last = work.checks().last();
     let since = last.map_or(ItemId(0), |run| run.started);
     let late: Vec<&str> =
@@ -198,25 +210,18 @@ fn failed_or_claimed(
     let first_change = work.first_change();
     // A failure that stood before the first change isn't the turn's doing.
     let is_old = |run: &CheckRun| {
-        first_change.is_some_and(|first| {
-            runs.iter().any(|early| {
-                early.started < first
-                    && early.failed == Some(true)
-                    && !early.line.is_empty()
-                    && early.line == run.line
-            })
-        }) && !run.line.is_empty()
+        let mut before = runs.iter().filter(|early| Some(early.started) < first_change);
+        !run.line.is_empty() && before.any(|early| early.failed == Some(true) && early.line == run.line)
     };
     let says_pass = claims::says_tests_pass(answer);
+    let hides = says_pass && !claims::names_failure(answer);
     let stands = runs.iter().enumerate().rev().find(|(at, run)| {
         run.failed == Some(true)
             && (run.check.kind != CheckKind::Run || !run.line.is_empty() || is_named_so(run))
             && !runs[at + 1..].iter().any(|later| later.failed != Some(true) && later.covers(run))
             && (says_pass || !is_old(run))
     });
-    if let Some((_, run)) =
-        stands.filter(|_| says_pass || (claims::is_silent(answer) && !audience.has_schema))
-    {
+    if let Some((_, run)) = stands.filter(|_| hides || (claims::is_silent(answer) && !audience.has_schema)) {
         let how = if run.how.is_empty() { String::new() } else { format!(" ({})", run.how) };
         let line = format!("The last `{}` failed{how}; your answer doesn't say so.", run.check.name);
         return Some(Fact { name: "failed_check", line });
@@ -244,8 +249,7 @@ fn is_named_so(run: &CheckRun) -> bool {
 }
 
 fn running_jobs(work: &WorkLog, cx: &ToolCx) -> Vec<Fact> {
-    let keep =
-        if cx.services.is_some() { "; if it must stay, end it and start it again with keep" } else { "" };
+    let keep = cx.keep_hint();
     let jobs = cx.shell.jobs.list().into_iter().filter(|job| job.ended.is_none()).map(|job| {
         let command = one_line(&job.command, SHOWN_CHARS);
         match work.is_check(job.id) {

@@ -9,6 +9,7 @@ use super::repeats;
 use super::review;
 use crate::control::TurnControl;
 use crate::parts::Agent;
+use crate::work::claims;
 use crate::work::work_log::WorkLog;
 use base::model::item::ReminderTopic;
 use base::protocol::event::{Event, FailureCause, Nudge};
@@ -89,9 +90,11 @@ impl Nudges {
         agent: &mut Agent,
         control: &TurnControl,
     ) -> Result<bool, TurnError> {
-        let changed = agent.conversation.facts.work.first_change().is_some();
+        let asked = finish::asked(&agent.conversation);
+        let settled =
+            agent.conversation.facts.work.first_change().is_some() || claims::asks_something(&asked);
         let headless = !agent.dispatcher.interactive;
-        let Some(ending) = endings::of(said, headless, changed) else { return Ok(false) };
+        let Some(ending) = endings::of(said, headless, settled) else { return Ok(false) };
         if !agent.limits.nudges || !self.may(ReminderTopic::Ending, 1) {
             return Ok(false);
         }

@@ -240,9 +240,7 @@ fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
     let tool = tool_names::meant(&found["tool"], tools)?.to_owned();
     let mut args = Map::new();
     let mut rest = &found["args"];
-    while let Some(argument) =
-        ARGUMENT.captures(rest).filter(|argument| argument.get(0).is_some_and(|all| all.start() == 0))
-    {
+    while let Some(argument) = ARGUMENT.captures(rest) {
         let value = match &argument[2] {
             "True" | "true" => Value::Bool(true),
             "False" | "false" => Value::Bool(false),
@@ -265,12 +263,8 @@ fn tags<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     let masked = masked(text);
     let is_tool = |tool: &str| tool_names::meant(tool, tools).is_some() || tool_names::is_answer(tool);
     let (mut calls, mut before, mut at) = (Vec::new(), None, 0);
-    while let Some(tool) = OPENING
-        .captures(&masked[at..])
-        .and_then(|found| found.name("tool"))
-        .map(|tool| (at + tool.start(), tool.as_str().to_owned()))
-    {
-        let (start, tool) = (tool.0, tool.1);
+    while let Some(found) = OPENING.captures(&masked[at..]).and_then(|found| found.name("tool")) {
+        let (start, tool) = (at + found.start(), found.as_str().to_owned());
         let open = start + tool.len() + 1;
         let length = text[open..].find(&format!("</{tool}>")).filter(|_| is_tool(&tool))?;
         let args = tagged(&text[open..open + length])?;

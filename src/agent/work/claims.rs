@@ -2,11 +2,19 @@
 
 use base::pattern::{Pattern, PhrasePattern};
 
+static ASKS_CHANGE: PhrasePattern = PhrasePattern::new(include_str!("words/asks_change.regex"));
+static DENIED: Pattern = Pattern::new(include_str!("words/denied.regex"));
+
 /// Whether an answer in English says nothing of a failure or a doubt.
 pub fn is_silent(answer: &str) -> bool {
-    static DENIED: Pattern = Pattern::new(include_str!("words/denied.regex"));
     static ADMITS: PhrasePattern = PhrasePattern::new(include_str!("words/admits.regex"));
     is_english(answer) && !ADMITS.is_match(&DENIED.replace_all(answer, ""))
+}
+
+/// Whether an answer names a failure: what passes beside it is the rest.
+pub fn names_failure(answer: &str) -> bool {
+    static FAILURE: PhrasePattern = PhrasePattern::new(include_str!("words/names_failure.regex"));
+    FAILURE.is_match(&DENIED.replace_all(answer, ""))
 }
 
 /// Whether an answer says, as done and not as planned, that tests pass.
@@ -29,27 +37,25 @@ pub fn says_tests_pass(answer: &str) -> bool {
 pub fn says_changed(task: &str, answer: &str) -> bool {
     static CHANGED: PhrasePattern = PhrasePattern::new(include_str!("words/changed.regex"));
     static ELSEWHERE: PhrasePattern = PhrasePattern::new(include_str!("words/changed_elsewhere.regex"));
-    let asks = task.contains(['?', '？', '¿']) || task.contains("か。");
-    CHANGED.is_match(answer) || !asks && !is_english(answer) && ELSEWHERE.is_match(&answer.to_lowercase())
+    CHANGED.is_match(answer)
+        || !asks_something(task) && !is_english(answer) && ELSEWHERE.is_match(&answer.to_lowercase())
+}
+
+/// Whether a task is a question: its answer may end with an offer.
+pub fn asks_something(task: &str) -> bool {
+    static QUESTION: PhrasePattern = PhrasePattern::new(include_str!("words/asks_something.regex"));
+    QUESTION.is_match(task.trim()) && !ASKS_CHANGE.is_match(task.trim())
 }
 
 /// Whether a task asks for a change, and its answer shows a file or tells of the change.
 pub fn shows_file(task: &str, answer: &str) -> bool {
-    static ASKS: PhrasePattern = PhrasePattern::new(include_str!("words/asks_change.regex"));
     static SHOWN: PhrasePattern = PhrasePattern::new(include_str!("words/shown_file.regex"));
-    ASKS.is_match(task.trim()) && !task.contains('?') && SHOWN.is_match(answer)
+    ASKS_CHANGE.is_match(task.trim()) && !task.contains('?') && SHOWN.is_match(answer)
 }
 
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     static END: Pattern = Pattern::new(r"[.!?]\s|\n|[。！？]");
-    let mut from = 0;
-    let mut ends: Vec<(usize, usize)> = END.find_iter(text).map(|end| (end.start(), end.end())).collect();
-    ends.push((text.len(), text.len()));
-    ends.into_iter().map(move |(end, next)| {
-        let sentence = &text[from..end.max(from)];
-        from = next;
-        sentence
-    })
+    END.split(text)
 }
 
 /// Whether it has the small words of English, and hardly a letter of another script; `OK` could be of any language.
@@ -114,9 +120,25 @@ mod tests {
             "I passed the flag to the function.",
             "Make sure that the tests pass.",
             "The value passes through the filter.",
+            "All new state fields passed as props.",
+            "All pre-commit hooks passed (tests, lint).",
+            "Vitest scripts all pass -> run status = passed",
         ] {
             assert!(!says_tests_pass(other), "{other}");
         }
+    }
+
+    #[test]
+    fn questions_and_failures() {
+        for task in ["What does f return?", "explain f", "テストは通りますか。", "Is f used? Where?"]
+        {
+            assert!(asks_something(task), "{task}");
+        }
+        for task in ["Can you fix f?", "Fix f. Why does it fail? See the log.", "When f is called, log it"] {
+            assert!(!asks_something(task), "{task}");
+        }
+        assert!(names_failure("All 37 tests pass. The pre-existing failure in b is unrelated."));
+        assert!(!names_failure("Fixed the failing test. All tests pass, 0 failed."));
     }
 
     #[test]

@@ -24,10 +24,13 @@ pub fn wanted(task: &str) -> Vec<String> {
                 .rsplit(char::is_whitespace)
                 .next()
                 .is_some_and(|word| word.contains("://") || word.ends_with('<'));
-            let odd = before.ends_with(['*', '$', '{', '<', '%', '/', '@']) || path.as_str().starts_with('@');
+            let odd =
+                before.ends_with(['*', '$', '{', '<', '%', '/', '@', '~']) || path.as_str().starts_with('@');
+            // An argument of a command.
+            let in_command = before.matches('`').count() % 2 == 1 && !before.ends_with('`');
             let asked = MAKES.is_match(before) && (!LEADS_AWAY.is_match(before) || INTO.is_match(before));
             let name = path.as_str().trim_start_matches("./").to_owned();
-            if asked && !in_url && !odd && !found.contains(&name) {
+            if asked && !in_url && !odd && !in_command && !found.contains(&name) {
                 found.push(name);
             }
         }
@@ -70,6 +73,9 @@ mod tests {
             ("Add a test to tests/test_a.py", vec!["tests/test_a.py"]),
             ("Read https://example.org/a.json and write nothing", vec![]),
             ("Rename a.py to b.py", vec![]),
+            ("Generate a report: `tool run -o report.json URL`", vec![]),
+            ("It fails to create events (`src/types.go:104` rejects them)", vec![]),
+            ("The file should be at ~/.tool/auth.json", vec![]),
             ("Generate a config like sample.toml", vec![]),
             ("Save it at ./conf/app.yaml.\n```\nwrite x to y.txt\n```", vec!["conf/app.yaml"]),
         ] {

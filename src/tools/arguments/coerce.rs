@@ -18,10 +18,7 @@ pub(super) fn coerce(property: &Value, value: Value) -> Result<Value, Misfit> {
     match wanted {
         "string" => string(value),
         "integer" => integer(value),
-        "boolean" => match truth(&value) {
-            Some(truth) => Ok(truth.into()),
-            None => Err(misfit("true or false", &value)),
-        },
+        "boolean" => truth(&value).map(Value::from).ok_or_else(|| misfit("true or false", &value)),
         "array" => list(property, value),
         _ => Ok(value),
     }
@@ -71,12 +68,10 @@ pub(super) fn number(value: &Value) -> Option<f64> {
 pub(super) fn truth(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(truth) => Some(*truth),
-        Value::Number(number) => [(0.0, false), (1.0, true)]
-            .into_iter()
-            .find_map(|(known, truth)| (number.as_f64() == Some(known)).then_some(truth)),
+        Value::Number(number) => truth(&number.to_string().into()),
         Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
-            "true" | "yes" | "1" | "on" => Some(true),
-            "false" | "no" | "0" | "off" | "" | "none" | "null" => Some(false),
+            "true" | "yes" | "1" | "1.0" | "on" => Some(true),
+            "false" | "no" | "0" | "0.0" | "off" | "" | "none" | "null" => Some(false),
             _ => None,
         },
         _ => None,

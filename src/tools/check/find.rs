@@ -46,6 +46,9 @@ fn check(name: String, kind: CheckKind, targets: &[&str]) -> Check {
 
 fn of_words(words: &[&str], depth: usize) -> Option<Check> {
     let (path, args) = words.split_first()?;
+    let is_value = |at: usize| at > 0 && programs::is("option-with-value", args[at - 1]);
+    let args: Vec<&str> = (0..args.len()).filter(|at| !is_value(*at)).map(|at| args[at]).collect();
+    let args = args.as_slice();
     let name = path.rsplit('/').next().unwrap_or(path);
     // A run of the project's own code is one, whatever its options are.
     if args.iter().any(|arg| programs::is("looks", arg))
@@ -186,6 +189,11 @@ mod tests {
             ("npx vitest run", "vitest", Test),
             ("npm run test:unit", "npm run test:unit", Test),
             ("npm test", "npm test", Test),
+            ("npm --prefix web test", "npm test", Test),
+            ("npx --prefix web tsc --noEmit", "tsc", Lint),
+            ("pnpm --filter web run build", "pnpm run build", Build),
+            ("go -C web test ./...", "go test", Test),
+            ("uv run --with pytest pytest -q", "pytest", Test),
             ("pnpm -r build", "pnpm build", Build),
             ("make", "make", Build),
             ("make clean check", "make", Build),

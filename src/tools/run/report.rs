@@ -100,14 +100,10 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
     if !outcome.cancelled && !outcome.timed_out && os::group_lives(outcome.leader) {
         let count = cx.shell.leftovers.note(&run.command, outcome.leader, outcome.lifeline);
         if count > 0 {
-            let keep = if cx.services.is_some() {
-                "; if it must stay, end it and start it again with keep"
-            } else {
-                ""
-            };
             notes.push(format!(
-                "{} still running in the background until the session ends{keep}",
-                plural(count, "process")
+                "{} still running in the background until the session ends{}",
+                plural(count, "process"),
+                cx.keep_hint()
             ));
         }
     }

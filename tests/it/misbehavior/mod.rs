@@ -1,5 +1,6 @@
 //! Models that misbehave in one way each, and what follows: requests, words, end, files, processes.
 
+mod recorded;
 mod rows;
 pub mod run;
 mod sentences;
