@@ -133,7 +133,6 @@ impl ToolCx {
         std::iter::once(&*self.root).chain(&*self.folders).cloned().collect()
     }
 
-    /// Behind what ends with the run.
     pub fn keep_hint(&self) -> &'static str {
         if self.services.is_some() { "; if it must stay, end it and start it again with keep" } else { "" }
     }

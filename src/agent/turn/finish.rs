@@ -74,7 +74,6 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
     facts
 }
 
-/// Where the answer passes over a failure, or tells of what did not happen.
 pub fn false_reports(
     work: &WorkLog,
     task: &str,

@@ -133,7 +133,6 @@ fn is_example(before: &str) -> bool {
     before.trim_end().lines().last().is_some_and(|line| SHOWS.is_match(line))
 }
 
-/// Such as "I will report the result."
 fn is_comment(after: &str) -> bool {
     static OWN: PhrasePattern =
         PhrasePattern::new(r"(?i)^(I|I('|’)ll|let me|now|then|next|after|once|this|we)\b");
@@ -196,7 +195,6 @@ fn objects(text: &str) -> (Vec<TextCall>, usize) {
     (calls, at)
 }
 
-/// `{"name": …, "arguments": …}` in its spellings, also as OpenAI's `tool_calls`.
 fn of_object(value: Value) -> Vec<TextCall> {
     let Value::Object(mut object) = value else { return Vec::new() };
     if let Some(Value::Array(several)) = object.remove("tool_calls") {

@@ -26,7 +26,6 @@ pub fn wanted(task: &str) -> Vec<String> {
                 .is_some_and(|word| word.contains("://") || word.ends_with('<'));
             let odd =
                 before.ends_with(['*', '$', '{', '<', '%', '/', '@', '~']) || path.as_str().starts_with('@');
-            // An argument of a command.
             let in_command = before.matches('`').count() % 2 == 1 && !before.ends_with('`');
             let asked = MAKES.is_match(before) && (!LEADS_AWAY.is_match(before) || INTO.is_match(before));
             let name = path.as_str().trim_start_matches("./").to_owned();

@@ -355,7 +355,6 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Prose, lists of ignored files and what tools generate need no check.
 fn is_counted(path: &str) -> bool {
     static NOT: Pattern = Pattern::new(include_str!("words/not_counted.regex"));
     !NOT.is_match(path)
