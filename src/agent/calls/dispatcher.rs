@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +14,7 @@ use super::approval::{Approver, denied, envelope_of, never_run};
 use super::call_effects;
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use super::result;
-use super::stages::{AdmittedCall, CallQueue, Consent, GroupedCall, OpenedCall};
+use super::stages::{AdmittedCall, Admission, CallQueue, Consent, GroupedCall, OpenedCall};
 use crate::control::{Events, TurnControl, UserPrompter};
 use crate::hooks::tool_hooks::{Hooked, SharedHooks};
 use base::model::call::{ToolCall, ToolSpec};
@@ -77,7 +77,7 @@ impl Dispatcher {
             let Some((call, rest)) = queue.rest.split_first() else { break };
             queue.rest = rest;
             let grouped = if queue.alone {
-                GroupedCall { call: Arc::clone(call), parallel: false, assessed: None }
+                GroupedCall::new(Arc::clone(call), false)
             } else {
                 self.grouped(call, control).await
             };
@@ -95,14 +95,15 @@ impl Dispatcher {
     async fn grouped(&self, call: &Arc<ToolCall>, control: &TurnControl) -> GroupedCall {
         let call = Arc::clone(call);
         let Ok((tool, args)) = self.resolve(&call, call.parsed_args().unwrap_or_default()) else {
-            return GroupedCall { call, parallel: false, assessed: None };
+            return GroupedCall::new(call, false);
         };
         if tool.parallel(&args) || tool.name() != "Bash" {
-            return GroupedCall { parallel: tool.parallel(&args), assessed: None, call };
+            let parallel = tool.parallel(&args);
+            return GroupedCall::new(call, parallel);
         }
         let background = args["background"] == true;
         let Some(prepared) = tool.prepare(args).ok().filter(|_| !background) else {
-            return GroupedCall { call, parallel: false, assessed: None };
+            return GroupedCall::new(call, false);
         };
         let assessed = tokio::select! {
             assessed = self.assess(&*prepared, &self.cx) => assessed.ok(),
@@ -112,7 +113,7 @@ impl Dispatcher {
             let moves = assessed.calls().iter().any(|call| ["cd", "pushd", "popd"].contains(&call.name()));
             !moves && !self.policy.may_change(assessed) && self.policy.decide(assessed) == Verdict::Allow
         });
-        GroupedCall { call, parallel, assessed }
+        GroupedCall { assessed, ..GroupedCall::new(call, parallel) }
     }
 
     /// What a call would do. Parses its command once, for everything that asks about it.
@@ -143,25 +144,22 @@ impl Dispatcher {
             || !self.cx.shell.leftovers.commands().is_empty()
     }
 
-    /// Runs one group. Results come in call order, cut to suit a window of `window_tokens`.
+    /// Runs one group. Results come in call order, cut to suit a window of `window_tokens`. The user is asked about `next`
+    /// meanwhile: a group that others follow only reads.
     pub async fn run_group(
         &self,
-        group: Vec<GroupedCall>,
+        mut group: Vec<GroupedCall>,
+        next: Option<&mut GroupedCall>,
         window_tokens: u64,
         control: &Arc<TurnControl>,
     ) -> Vec<ToolResult> {
         let limits = Limits::for_window(window_tokens);
         let is_command = self.has_command(&group);
-        let (calls, assessed): (Vec<_>, Vec<_>) =
-            group.into_iter().map(|grouped| (grouped.call, grouped.assessed)).unzip();
-        let opened = join_all(calls.iter().map(|call| self.open(call, Consent::Rules, control))).await;
-        let mut admitted = Vec::with_capacity(calls.len());
-        for (assessed, opened) in assessed.into_iter().zip(opened) {
-            admitted.push(match opened {
-                Ok(opened) => self.judge(opened, assessed, Consent::Rules, control).await,
-                Err(envelope) => Err(envelope),
-            });
-        }
+        let calls: Vec<_> = group.iter().map(|grouped| Arc::clone(&grouped.call)).collect();
+        let admitted = match group.first_mut().and_then(|first| first.admitted.take()) {
+            Some(known) => vec![known],
+            None => self.admit(group, control).await,
+        };
         // A command that may change files is alone in its group. Changes made before it ran aren't its doing,
         // nor are any if it only reads.
         let changes = admitted.iter().flatten().any(|admitted| admitted.command.is_some());
@@ -177,8 +175,9 @@ impl Dispatcher {
             call_effects::ran(call, &control.events);
             envelope
         });
+        let (envelopes, ()) = join(join_all(running), self.ask_meanwhile(next, control)).await;
         let mut results = Vec::with_capacity(calls.len());
-        for (call, mut envelope) in calls.iter().zip(join_all(running).await) {
+        for (call, mut envelope) in calls.iter().zip(envelopes) {
             if is_command {
                 // It is alone in its group.
                 news.extend(call_effects::changed(&self.cx, changes.then_some(&**call)).await);
@@ -199,6 +198,31 @@ impl Dispatcher {
         results
     }
 
+    async fn admit(&self, group: Vec<GroupedCall>, control: &TurnControl) -> Vec<Admission> {
+        let opened =
+            join_all(group.iter().map(|grouped| self.open(&grouped.call, Consent::Rules, control))).await;
+        let mut admitted = Vec::with_capacity(group.len());
+        for (grouped, opened) in group.into_iter().zip(opened) {
+            admitted.push(match opened {
+                Ok(opened) => self.judge(opened, grouped.assessed, Consent::Rules, control).await,
+                Err(envelope) => Err(envelope),
+            });
+        }
+        admitted
+    }
+
+    /// Asks about a command while the calls before it run, if the user must be asked.
+    async fn ask_meanwhile(&self, next: Option<&mut GroupedCall>, control: &TurnControl) {
+        let Some(next) = next else { return };
+        let asks = |assessed: &AssessedToolCall| matches!(self.policy.decide(assessed), Verdict::Ask { .. });
+        if self.interactive && let Some(assessed) = next.assessed.take_if(|assessed| asks(assessed)) {
+            next.admitted = Some(match self.open(&next.call, Consent::Rules, control).await {
+                Ok(opened) => self.judge(opened, Some(assessed), Consent::Rules, control).await,
+                Err(envelope) => Err(envelope),
+            });
+        }
+    }
+
     /// Runs a call that no reply asked for.
     pub async fn run_alone(
         &self,
@@ -206,8 +230,8 @@ impl Dispatcher {
         window_tokens: u64,
         control: &Arc<TurnControl>,
     ) -> Option<ToolResult> {
-        let group = vec![GroupedCall { call: Arc::new(call), parallel: false, assessed: None }];
-        self.run_group(group, window_tokens, control).await.pop()
+        let group = vec![GroupedCall::new(Arc::new(call), false)];
+        self.run_group(group, None, window_tokens, control).await.pop()
     }
 
     pub async fn run_for_user(

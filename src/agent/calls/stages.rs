@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::policy_engine::AssessedToolCall;
 use crate::hooks::tool_hooks::Hooked;
 use base::model::call::ToolCall;
+use base::model::envelope::Envelope;
 use tools::api::Prepared;
 
 pub struct CallQueue<'c> {
@@ -18,7 +19,18 @@ pub struct GroupedCall {
     pub parallel: bool,
     /// Of a command: what it would do.
     pub assessed: Option<AssessedToolCall>,
+    /// The answer, if it was asked for while the calls before it ran.
+    pub admitted: Option<Admission>,
 }
+
+impl GroupedCall {
+    pub fn new(call: Arc<ToolCall>, parallel: bool) -> Self {
+        Self { call, parallel, assessed: None, admitted: None }
+    }
+}
+
+/// `Err` is the envelope for the model.
+pub type Admission = Result<AdmittedCall, Box<Envelope>>;
 
 pub struct AdmittedCall {
     pub prepared: Box<dyn Prepared>,

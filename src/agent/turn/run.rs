@@ -346,7 +346,8 @@ impl<'a> Turn<'a> {
             if watched {
                 window.prompt.before_command(dispatcher.root()).await;
             }
-            let results = dispatcher.run_group(group, window_tokens, self.control).await;
+            let next = queue.carried.as_mut();
+            let results = dispatcher.run_group(group, next, window_tokens, self.control).await;
             if watched {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
                 self.set_aside.extend(reminders::tell_of_rules(

@@ -1,7 +1,11 @@
 //! Calls of one reply: commands that only read run beside each other, the others wait and say so, and results stay in order.
 
+use base::protocol::approval::{Answer, Question};
+use base::protocol::event::{EndReason, Event};
+use base::protocol::op::Control;
 use serde_json::json;
 
+use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
@@ -48,6 +52,37 @@ fn readers_run_side_by_side() {
     assert!(results.contains("alpha"), "{results}");
     let (first, second) = (results.find("alpha").unwrap(), results.find("beta").unwrap());
     assert!(first < second, "results stand in the order of the calls");
+}
+
+/// What the command before it reads comes only after the answer.
+#[tokio::test]
+async fn a_known_question_does_not_wait_for_readers() {
+    let place = place();
+    let pipe = place.project().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let server = FakeServer::start(vec![
+        answer()
+            .call("Bash", json!({"command": "cat pipe"}))
+            .call("Bash", json!({"command": "rm b.txt"}))
+            .call("Bash", json!({"command": "cat a.txt; ls"}))
+            .into(),
+        answer().text("Removed.").into(),
+    ]);
+    let config = format!("base_url = \"{}\"\nmodel = \"test-model\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, true);
+    agent.submit("remove b.txt");
+    let asked = |event: &Event| match event {
+        Event::Ask { id, question: Question::Approval(request) } if request.title.contains("rm b.txt") => Some(*id),
+        _ => None,
+    };
+    let id = agent.until(asked).await;
+    agent.send(Control::Answer { id, answer: Answer::Once });
+    agent.until(|event| matches!(event, Event::AskClosed { .. }).then_some(())).await;
+    assert!(place.project().join("b.txt").exists(), "it still runs in its turn");
+    tokio::task::spawn_blocking(|| std::fs::write(pipe, "gamma")).await.unwrap().unwrap();
+    assert_eq!(agent.end().await.reason, EndReason::Done);
+    let results = server.requests()[1].raw.clone();
+    assert!(results.contains("gamma") && results.contains("alpha\\na.txt\\npipe"), "{results}");
 }
 
 #[test]
