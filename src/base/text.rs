@@ -1,20 +1,6 @@
 //! Cutting text without breaking characters or lines.
 
-pub fn floor_boundary(text: &str, at: usize) -> usize {
-    let mut index = at.min(text.len());
-    while !text.is_char_boundary(index) {
-        index -= 1;
-    }
-    index
-}
-
-pub fn ceil_boundary(text: &str, at: usize) -> usize {
-    let mut index = at.min(text.len());
-    while !text.is_char_boundary(index) {
-        index += 1;
-    }
-    index
-}
+use percent_encoding::percent_decode_str;
 
 /// `text` cut to `max_chars` characters, ending in `…` if cut.
 pub fn elide(text: &str, max_chars: usize) -> String {
@@ -101,22 +87,7 @@ pub fn human_tokens(tokens: u64) -> String {
 }
 
 pub fn unescaped(address: &str) -> String {
-    let mut bytes = Vec::with_capacity(address.len());
-    let mut rest = address.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let code = behind.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(address).decode_utf8_lossy().into_owned()
 }
 
 /// A random UUID (version 4).
@@ -146,9 +117,9 @@ mod tests {
     #[test]
     fn boundaries_stay_on_characters() {
         let text = "a日b";
-        assert_eq!(floor_boundary(text, 2), 1);
-        assert_eq!(ceil_boundary(text, 2), 4);
-        assert_eq!(floor_boundary(text, 99), text.len());
+        assert_eq!(text.floor_char_boundary(2), 1);
+        assert_eq!(text.ceil_char_boundary(2), 4);
+        assert_eq!(text.floor_char_boundary(99), text.len());
     }
 
     #[test]

@@ -78,10 +78,8 @@ impl Cli {
 /// Every command accepts the shared options anywhere, but its help shows only those that affect it.
 pub fn command() -> clap::Command {
     let own = ["print", "prompt", "theme"];
-    let command = Cli::command().mut_args(|arg| match own.contains(&arg.get_id().as_str()) {
-        true => arg,
-        false => arg.global(true),
-    });
+    let command = Cli::command()
+        .mut_args(|arg| if own.contains(&arg.get_id().as_str()) { arg } else { arg.global(true) });
     let shared: Vec<clap::Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     command.mut_subcommands(|subcommand| {
         let name = subcommand.get_name().to_owned();

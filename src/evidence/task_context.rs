@@ -12,7 +12,6 @@ use crate::rank::locate::{Project, RankedFile};
 use crate::rank::query::Query;
 use base::path::on_one_line;
 use base::search::fold::stem;
-use base::text::floor_boundary;
 
 /// Default limit of the text, in characters.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;
@@ -180,7 +179,7 @@ fn capped(text: &str, max_chars: usize) -> String {
     }
     let room = max_chars.saturating_sub(CUT_MARK.len() + 1);
     let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
-    let cut = text[..end].rfind('\n').unwrap_or(floor_boundary(text, end));
+    let cut = text[..end].rfind('\n').unwrap_or(text.floor_char_boundary(end));
     let mut kept = text[..cut].trim_end().to_owned();
     kept.push('\n');
     kept.push_str(CUT_MARK);

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use base::model::call::ToolCall;
 use base::model::request::{Message, Request};
-use base::text;
 
 const MAX_ID_BYTES: usize = 256;
 const MAX_NAME_BYTES: usize = 200;
@@ -50,7 +49,7 @@ impl CallIds {
 
 /// Cuts off a flood of letters.
 pub fn bounded_name(name: &str) -> Arc<str> {
-    name[..text::floor_boundary(name, MAX_NAME_BYTES)].into()
+    name[..name.floor_char_boundary(MAX_NAME_BYTES)].into()
 }
 
 /// Several servers parse old arguments, and refuse the request if they aren't a JSON object.

@@ -197,7 +197,7 @@ fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let step = text.len().div_ceil(count.max(1)).max(1);
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (piece, after) = rest.split_at(text::ceil_boundary(rest, step));
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(step));
         rest = after;
         (!piece.is_empty()).then_some(piece)
     })

@@ -23,7 +23,6 @@ use base::config::prompts;
 use base::config::settings::{ProviderKind, ProviderSettings};
 use base::model::provider::ProviderError;
 use base::model::usage::Usage;
-use base::text::floor_boundary;
 
 const GEMINI: &str = "generativelanguage.googleapis.com";
 /// Per request.
@@ -282,7 +281,7 @@ fn read_gemini(reply: &Value, found: &mut SearchResult) {
             let segment = &support["segment"];
             if segment["partIndex"].as_u64().unwrap_or(0) == at as u64 {
                 let end = segment["endIndex"].as_u64().and_then(|end| usize::try_from(end).ok());
-                let end = floor_boundary(&text, end.unwrap_or(text.len()).min(text.len()));
+                let end = text.floor_char_boundary(end.unwrap_or(text.len()).min(text.len()));
                 let named = list(&support["groundingChunkIndices"]).into_iter();
                 let named = named.filter_map(|index| *numbers.get(usize::try_from(index.as_u64()?).ok()?)?);
                 marks.extend(named.map(|number| (end, number)));

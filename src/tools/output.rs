@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use base::clock;
 use base::file;
 use base::folder::quota::Quota;
-use base::text::{ceil_boundary, floor_boundary, human_bytes, plural};
+use base::text::{human_bytes, plural};
 
 pub const MAX_LINES: usize = 2_000;
 /// Maximum bytes of a result shown to the model, including the mark.
@@ -174,7 +174,7 @@ fn shorten_path(path: &Path) -> String {
 
 /// As many complete lines as fit, or part of the first line if it alone is too long.
 fn first_part(text: &str, room: usize, lines: usize) -> &str {
-    let window = &text[..floor_boundary(text, room)];
+    let window = &text[..text.floor_char_boundary(room)];
     let end = match window.match_indices('\n').nth(lines.saturating_sub(1)) {
         Some((index, _)) => index + 1,
         None if window.len() == text.len() => text.len(),
@@ -184,7 +184,7 @@ fn first_part(text: &str, room: usize, lines: usize) -> &str {
 }
 
 fn last_part(text: &str, room: usize, lines: usize) -> &str {
-    let start = ceil_boundary(text, text.len().saturating_sub(room));
+    let start = text.ceil_char_boundary(text.len().saturating_sub(room));
     let window = &text[start..];
     // A final line feed ends the last line and doesn't start another.
     let body = window.strip_suffix('\n').unwrap_or(window);

@@ -72,10 +72,7 @@ impl Build {
     }
 
     pub async fn commit(&self, subject: &str) -> Result<(), Stop> {
-        match self.options.commit {
-            true => git::commit(&self.cx().root, subject).await,
-            false => Ok(()),
-        }
+        if self.options.commit { git::commit(&self.cx().root, subject).await } else { Ok(()) }
     }
 
     pub fn how_to_go_on(&self, what: &str) -> String {

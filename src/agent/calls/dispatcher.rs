@@ -14,7 +14,7 @@ use super::approval::{Approver, denied, envelope_of, never_run};
 use super::call_effects;
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use super::result;
-use super::stages::{AdmittedCall, Admission, CallQueue, Consent, GroupedCall, OpenedCall};
+use super::stages::{Admission, AdmittedCall, CallQueue, Consent, GroupedCall, OpenedCall};
 use crate::control::{Events, TurnControl, UserPrompter};
 use crate::hooks::tool_hooks::{Hooked, SharedHooks};
 use base::model::call::{ToolCall, ToolSpec};
@@ -144,8 +144,7 @@ impl Dispatcher {
             || !self.cx.shell.leftovers.commands().is_empty()
     }
 
-    /// Runs one group. Results come in call order, cut to suit a window of `window_tokens`. The user is asked about `next`
-    /// meanwhile: a group that others follow only reads.
+    /// Results come in call order. The user is asked about `next` while a group before it, which only reads, runs.
     pub async fn run_group(
         &self,
         mut group: Vec<GroupedCall>,
@@ -179,7 +178,6 @@ impl Dispatcher {
         let mut results = Vec::with_capacity(calls.len());
         for (call, mut envelope) in calls.iter().zip(envelopes) {
             if is_command {
-                // It is alone in its group.
                 news.extend(call_effects::changed(&self.cx, changes.then_some(&**call)).await);
             }
             let found = self.cx.language_servers.after_edits(&control.cancel).await;
@@ -211,11 +209,12 @@ impl Dispatcher {
         admitted
     }
 
-    /// Asks about a command while the calls before it run, if the user must be asked.
     async fn ask_meanwhile(&self, next: Option<&mut GroupedCall>, control: &TurnControl) {
         let Some(next) = next else { return };
         let asks = |assessed: &AssessedToolCall| matches!(self.policy.decide(assessed), Verdict::Ask { .. });
-        if self.interactive && let Some(assessed) = next.assessed.take_if(|assessed| asks(assessed)) {
+        if self.interactive
+            && let Some(assessed) = next.assessed.take_if(|assessed| asks(assessed))
+        {
             next.admitted = Some(match self.open(&next.call, Consent::Rules, control).await {
                 Ok(opened) => self.judge(opened, Some(assessed), Consent::Rules, control).await,
                 Err(envelope) => Err(envelope),

@@ -29,7 +29,6 @@ impl GroupedCall {
     }
 }
 
-/// `Err` is the envelope for the model.
 pub type Admission = Result<AdmittedCall, Box<Envelope>>;
 
 pub struct AdmittedCall {

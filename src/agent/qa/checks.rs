@@ -61,7 +61,7 @@ impl CheckResult {
             (_, Some(0)) => CheckOutcome::Passed,
             _ => CheckOutcome::Failed,
         };
-        let start = text::ceil_boundary(&envelope.body, envelope.body.len().saturating_sub(SHOWN_BYTES));
+        let start = envelope.body.ceil_char_boundary(envelope.body.len().saturating_sub(SHOWN_BYTES));
         let output = envelope.body[start..].trim().to_owned();
         let how = match ran.running {
             true => ran.how,

@@ -74,7 +74,7 @@ pub fn prompt(parts: &[(&str, &str)]) -> String {
     let parts = parts.iter().filter(|(_, text)| !text.trim().is_empty());
     let parts: Vec<String> = parts
         .map(|(name, text)| {
-            let end = text::floor_boundary(text, PART_BYTES);
+            let end = text.floor_char_boundary(PART_BYTES);
             let cut = if end < text.len() { "\n[cut: read the file]" } else { "" };
             format!("## {name}\n{}{cut}", text[..end].trim())
         })

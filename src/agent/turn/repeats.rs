@@ -32,10 +32,8 @@ impl Repeat {
 pub fn of<'a>(calls: impl DoubleEndedIterator<Item = &'a CallMark>) -> Option<Repeat> {
     let newest: Vec<&CallMark> = calls.rev().collect();
     let last = *newest.first()?;
-    let failures = match last.failed && !last.polls {
-        true => newest.iter().filter(|call| call.is_same(last)).count(),
-        false => 0,
-    };
+    let failures =
+        if last.failed && !last.polls { newest.iter().filter(|call| call.is_same(last)).count() } else { 0 };
     let (rounds, length) = (2..=3).map(|length| (rounds(&newest, length), length)).max().unwrap_or_default();
     let calls = newest.iter().take(if rounds > 1 { length } else { 1 }).map(|call| call.call).collect();
     let (shown, waits) = (last.shown.clone(), last.waits);

@@ -245,10 +245,7 @@ impl WorkLog {
     pub fn failures_with(&self, result: &ToolResult) -> usize {
         let Some(call) = self.open.get(&result.call_id) else { return 0 };
         let new = mark(call, result);
-        match new.failed {
-            true => 1 + self.calls().filter(|known| known.is_same(&new)).count(),
-            false => 0,
-        }
+        if new.failed { 1 + self.calls().filter(|known| known.is_same(&new)).count() } else { 0 }
     }
 }
 

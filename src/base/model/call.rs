@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::format::json_repair;
-use crate::text::{floor_boundary, one_line};
+use crate::text::one_line;
 
 /// `args` is the model's text, verbatim even if it is invalid JSON: it is shown, logged and replayed exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ impl ToolCall {
 /// What stands before the place of the error: the model is shown its broken call without arguments.
 fn near(args: &str, error: &serde_json::Error) -> String {
     let line = args.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
-    let before = &line[..floor_boundary(line, error.column())];
+    let before = &line[..line.floor_char_boundary(error.column())];
     let from = before.char_indices().rev().nth(NEAR_CHARS).map_or(0, |(at, _)| at);
     before[from..].to_owned()
 }

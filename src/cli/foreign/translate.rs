@@ -47,10 +47,8 @@ pub fn translated(
 
 /// A task may be typed without quotes where that was always so.
 fn exec(done: Rewritten, join: bool) -> (Vec<OsString>, Vec<String>) {
-    let words = match join && done.words.len() > 1 {
-        true => vec![done.words.join(&OsString::from(" "))],
-        false => done.words,
-    };
+    let words =
+        if join && done.words.len() > 1 { vec![done.words.join(&OsString::from(" "))] } else { done.words };
     let mut args = vec![OsString::from("exec")];
     args.extend(done.options);
     if !words.is_empty() {

@@ -9,8 +9,8 @@ use base::text;
 
 /// The first two thirds and the last third of `max_bytes` of `whole`, and the number of bytes cut out.
 pub fn head_and_tail(whole: &str, max_bytes: usize) -> (&str, &str, usize) {
-    let head = text::floor_boundary(whole, max_bytes * 2 / 3);
-    let tail = text::ceil_boundary(whole, whole.len().saturating_sub(max_bytes / 3)).max(head);
+    let head = whole.floor_char_boundary(max_bytes * 2 / 3);
+    let tail = whole.ceil_char_boundary(whole.len().saturating_sub(max_bytes / 3)).max(head);
     (&whole[..head], &whole[tail..], tail - head)
 }
 

@@ -192,7 +192,7 @@ fn message_start(line: &[u8]) -> Option<String> {
     }
     // Ends at the last complete character; the longest is written as two escapes of six bytes.
     let ended = |cut: usize| {
-        let end = text::floor_boundary(&text, text.len().saturating_sub(cut));
+        let end = text.floor_char_boundary(text.len().saturating_sub(cut));
         serde_json::from_str(&format!("{}\"", &text[..end])).ok()
     };
     (0..12).find_map(ended)

@@ -4,8 +4,6 @@
 //! pieces that o200k splits a text into before it merges bytes (17% too high for ordinary text, at most a few percent too low
 //! for adversarial text). Both linear, no tables to load.
 
-use base::text;
-
 /// Tokens that a message costs besides its text (role, separators).
 pub const MESSAGE_OVERHEAD: u32 = 4;
 
@@ -91,11 +89,8 @@ pub fn beginning(whole: &str, max_tokens: u32) -> &str {
         }
         end += line.len();
     }
-    let end = if whole[..end].trim().is_empty() {
-        text::floor_boundary(whole, max_tokens as usize * 3)
-    } else {
-        end
-    };
+    let end =
+        if whole[..end].trim().is_empty() { whole.floor_char_boundary(max_tokens as usize * 3) } else { end };
     whole[..end].trim_end()
 }
 

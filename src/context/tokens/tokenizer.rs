@@ -6,7 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tiktoken_rs::CoreBPE;
 
 use super::estimate::estimate;
-use base::text;
 
 /// The longest piece passed to the tokenizer, in bytes. Its cost grows faster than linearly in long runs
 /// without a break, and runs of a million blanks overflow the stack of its regex engine.
@@ -60,8 +59,8 @@ fn pieces(whole: &str) -> Vec<&str> {
     let mut pieces = Vec::with_capacity(whole.len() / PIECE_BYTES + 1);
     let mut rest = whole;
     while rest.len() > PIECE_BYTES {
-        let limit = text::floor_boundary(rest, PIECE_BYTES);
-        let late = text::floor_boundary(rest, PIECE_BYTES / 2);
+        let limit = rest.floor_char_boundary(PIECE_BYTES);
+        let late = rest.floor_char_boundary(PIECE_BYTES / 2);
         let cut = rest.as_bytes()[late..limit]
             .iter()
             .rposition(|byte| *byte == b'\n')

@@ -110,7 +110,7 @@ fn parse(mut output: impl BufRead) -> Vec<LogEntry> {
 fn entry(record: &str) -> Option<LogEntry> {
     let (head, files) = record.split_once('\u{2}')?;
     let (id, message) = head.split_once('\n')?;
-    let cut = base::text::floor_boundary(message, MAX_MESSAGE_BYTES);
+    let cut = message.floor_char_boundary(MAX_MESSAGE_BYTES);
     let mut entry = LogEntry {
         id: id.to_owned(),
         message: message[..cut].trim().to_owned(),

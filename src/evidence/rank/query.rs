@@ -57,7 +57,7 @@ static QUOTED: Pattern =
 
 impl Query {
     pub fn parse(text: &str) -> Self {
-        let text = &text[..base::text::floor_boundary(text, MAX_TEXT_BYTES)];
+        let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
         let text = without_comments(text);
         let text = issue_form::without_form(&text);
         let mut query = Self::default();

@@ -14,7 +14,7 @@ pub fn english(text: &str, languages: &[TaskLanguage]) -> Vec<&'static str> {
     if languages.is_empty() {
         return found;
     }
-    let folded = fold(&text[..base::text::floor_boundary(text, MAX_TEXT_BYTES)]);
+    let folded = fold(&text[..text.floor_char_boundary(MAX_TEXT_BYTES)]);
     for (_, table) in TABLES.iter().filter(|(language, _)| languages.contains(language)) {
         table.find(&folded, |words| {
             for word in words {

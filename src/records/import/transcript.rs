@@ -194,8 +194,8 @@ fn bounded(long: &str) -> String {
     if long.len() <= MAX_TEXT_BYTES {
         return long.to_owned();
     }
-    let head = text::floor_boundary(long, MAX_TEXT_BYTES / 2);
-    let tail = text::ceil_boundary(long, long.len() - MAX_TEXT_BYTES / 2);
+    let head = long.floor_char_boundary(MAX_TEXT_BYTES / 2);
+    let tail = long.ceil_char_boundary(long.len() - MAX_TEXT_BYTES / 2);
     format!(
         "{}\n[… {} left out …]\n{}",
         &long[..head],

@@ -61,10 +61,8 @@ pub fn checks(root: &Path) -> Vec<ProjectCheck> {
 
 fn check(root: &Path, command: &str) -> ProjectCheck {
     let program = command.split(' ').next().unwrap_or_default();
-    let installed = match program.contains('/') {
-        true => root.join(program).exists(),
-        false => programs::is_installed(program),
-    };
+    let installed =
+        if program.contains('/') { root.join(program).exists() } else { programs::is_installed(program) };
     ProjectCheck { command: command.to_owned(), otherwise: None, installed }
 }
 

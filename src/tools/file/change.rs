@@ -20,7 +20,7 @@ use base::format::diff_cut::DiffCut;
 use base::format::encoding::{self, Encoding};
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::observation::{Change, Observation, Operation};
-use base::text::{floor_boundary, human_bytes, plural};
+use base::text::{human_bytes, plural};
 
 pub(crate) const EDIT_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
 const DIFF_BYTES: usize = 48 * 1024;
@@ -418,7 +418,7 @@ pub(crate) fn unified(shown: &str, old: &str, new: &str) -> String {
         .header(&format!("a/{shown}"), &format!("b/{shown}"))
         .to_string();
     if text.len() > DIFF_BYTES {
-        let cut = floor_boundary(&text, DIFF_BYTES);
+        let cut = text.floor_char_boundary(DIFF_BYTES);
         // Say how many lines are missing, or the model takes the rest for the full diff.
         let cut = text[..cut].rfind('\n').map_or(cut, |feed| feed + 1);
         let missing = DiffCut::of(&text[cut..]).line();

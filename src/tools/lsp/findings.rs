@@ -55,10 +55,8 @@ impl Found {
     /// Marks the current findings as known. With `answered` only requested ones count: pushed findings come
     /// from the disk, where the edit is already made.
     pub fn know(&mut self, path: &Path, text: &str, answered: bool) {
-        let found = match answered {
-            true => self.pulled.get(path).cloned().unwrap_or_default(),
-            false => self.in_file(path),
-        };
+        let found =
+            if answered { self.pulled.get(path).cloned().unwrap_or_default() } else { self.in_file(path) };
         self.known.insert(path.to_owned(), known(&found, text));
     }
 

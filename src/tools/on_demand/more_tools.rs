@@ -14,7 +14,7 @@ use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::call::ToolSpec;
 use base::model::envelope::Envelope;
-use base::text::{elide, floor_boundary, one_line};
+use base::text::{elide, one_line};
 
 pub const NAME: &str = "MoreTools";
 /// Characters of the names listed in every request: about 60 tokens.
@@ -62,7 +62,7 @@ const CUT: &str = ", …}";
 fn shortened(one: &str, chars: usize) -> Cow<'_, str> {
     match one.split_once(".{") {
         Some((server, _)) if one.len() > chars => {
-            let kept = floor_boundary(one, chars.saturating_sub(CUT.len()));
+            let kept = one.floor_char_boundary(chars.saturating_sub(CUT.len()));
             match one[..kept].rfind(", ").filter(|at| *at > server.len()) {
                 Some(at) => format!("{}{CUT}", &one[..at]).into(),
                 None => format!("{server}.*").into(),

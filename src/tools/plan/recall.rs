@@ -73,8 +73,8 @@ fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> ToolOutcome {
             whole.len()
         )));
     }
-    let start = text::floor_boundary(&whole, offset);
-    let mut end = text::floor_boundary(&whole, start + PAGE_BYTES);
+    let start = whole.floor_char_boundary(offset);
+    let mut end = whole.floor_char_boundary(start + PAGE_BYTES);
     if let Some((feed, _)) = whole[start..end].match_indices('\n').nth(PAGE_LINES) {
         end = start + feed + 1;
     }

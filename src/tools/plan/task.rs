@@ -150,7 +150,7 @@ pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
     if !report.left.is_empty() {
         said.push_str(&format!(". {}", report.left));
     }
-    let end = text::floor_boundary(&report.answer, ANSWER_BYTES);
+    let end = report.answer.floor_char_boundary(ANSWER_BYTES);
     if end < report.answer.len() {
         said.push_str(&format!(
             "; the answer continues for {} more: Recall with agent=\"{}\" and a query",

@@ -13,7 +13,7 @@ use html5ever::{ParseOpts, parse_document};
 use markup5ever_rcdom::{NodeData, RcDom};
 use reqwest::Url;
 
-use base::text::{ceil_boundary, one_line};
+use base::text::one_line;
 
 const PARSE_TIME: Duration = Duration::from_secs(5);
 const PORTION: usize = 16 * 1024;
@@ -65,7 +65,7 @@ fn parsed(html: &str) -> (Rc<Node>, bool) {
     let (begun, mut parser) = (Instant::now(), parse_document(RcDom::default(), ParseOpts::default()));
     let mut rest = html;
     while !rest.is_empty() && begun.elapsed() < PARSE_TIME {
-        let (portion, next) = rest.split_at(ceil_boundary(rest, PORTION.min(rest.len())));
+        let (portion, next) = rest.split_at(rest.ceil_char_boundary(PORTION.min(rest.len())));
         parser.process(portion.into());
         rest = next;
     }

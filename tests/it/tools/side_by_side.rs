@@ -72,7 +72,9 @@ async fn a_known_question_does_not_wait_for_readers() {
     let mut agent = TestAgent::start(&place, &config, true);
     agent.submit("remove b.txt");
     let asked = |event: &Event| match event {
-        Event::Ask { id, question: Question::Approval(request) } if request.title.contains("rm b.txt") => Some(*id),
+        Event::Ask { id, question: Question::Approval(request) } if request.title.contains("rm b.txt") => {
+            Some(*id)
+        }
         _ => None,
     };
     let id = agent.until(asked).await;

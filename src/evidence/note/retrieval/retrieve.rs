@@ -67,7 +67,7 @@ pub struct Packet {
 }
 
 pub fn version(note: &Note) -> &str {
-    &note.hash[..text::floor_boundary(&note.hash, 8)]
+    &note.hash[..note.hash.floor_char_boundary(8)]
 }
 
 struct NoteCandidate {

@@ -231,10 +231,7 @@ impl Composer {
             self.goal = Some(goal);
             return;
         }
-        let draft = match step < 0 {
-            true => self.history.older(self.buffer.text()),
-            false => self.history.newer(),
-        };
+        let draft = if step < 0 { self.history.older(self.buffer.text()) } else { self.history.newer() };
         if let Some(draft) = draft {
             self.show(&draft);
             self.goal = None;

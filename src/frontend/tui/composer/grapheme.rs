@@ -2,8 +2,6 @@
 
 use unicode_segmentation::GraphemeCursor;
 
-use base::text::ceil_boundary;
-
 pub fn previous(text: &str, index: usize) -> usize {
     let mut cursor = GraphemeCursor::new(index, text.len(), true);
     cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
@@ -16,7 +14,7 @@ pub fn next(text: &str, index: usize) -> usize {
 
 /// The boundary at or after any `index`.
 pub fn snap(text: &str, index: usize) -> usize {
-    let index = ceil_boundary(text, index);
+    let index = text.ceil_char_boundary(index);
     let mut cursor = GraphemeCursor::new(index, text.len(), true);
     match cursor.is_boundary(text, 0) {
         Ok(false) => next(text, index),

@@ -271,7 +271,7 @@ impl Approval {
             return self.explanation.iter().flat_map(wrapped).collect();
         }
         let whole = &self.detail;
-        let cut = text::floor_boundary(whole, DETAIL_BYTES);
+        let cut = whole.floor_char_boundary(DETAIL_BYTES);
         let mut all = if self.is_diff {
             diff::render(&sanitize::reveal(&whole[..cut]), width, usize::MAX, theme)
         } else {
@@ -292,7 +292,7 @@ impl Approval {
         }
         let body = limit.saturating_sub(1);
         if self.is_diff && width < diff::SIDE_BY_SIDE && !self.unfolded && !self.explained {
-            let shown = &self.detail[..text::floor_boundary(&self.detail, DETAIL_BYTES)];
+            let shown = &self.detail[..self.detail.floor_char_boundary(DETAIL_BYTES)];
             let both_sides = diff::render(&sanitize::reveal(shown), width, body, theme);
             all.splice(..body, both_sides.into_iter().take(body));
         }

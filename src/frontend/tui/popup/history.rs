@@ -12,7 +12,6 @@ use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::EditCommand;
 use base::protocol::event::PastPrompt;
 use base::search::fold::{SearchWords, fold};
-use base::text;
 
 #[derive(Clone, Debug, Default)]
 pub struct HistorySearch {
@@ -71,7 +70,7 @@ impl HistorySearch {
             let Some(prompt) = prompts.get(self.found[row]) else { return Vec::new() };
             let folder = prompt.folder.rsplit('/').next().filter(|_| prompt.folder != here);
             let place = wrap::one_line(folder.unwrap_or_default(), 30);
-            let cut = &prompt.text[..text::floor_boundary(&prompt.text, 1_000)];
+            let cut = &prompt.text[..prompt.text.floor_char_boundary(1_000)];
             let shown = wrap::one_line(cut, width.saturating_sub(3 + wrap::width(&place)));
             let gap = if place.is_empty() { "" } else { "  " };
             vec![Span::styled(shown, style), Span::styled(format!("{gap}{place}"), theme.dim())]

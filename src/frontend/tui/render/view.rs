@@ -149,7 +149,7 @@ fn composer(app: &App, width: usize, room: usize, screen: usize) -> Rows {
 
 fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
     let line = |label: &str, text: &str| {
-        let text = wrap::one_line(&text[..text::floor_boundary(text, 1_000)], 500);
+        let text = wrap::one_line(&text[..text.floor_char_boundary(1_000)], 500);
         wrap::line(&format!("  {label}: {text}"), width, app.theme.dim())
     };
     let mut lines: Vec<Line<'static>> = app.queued.iter().map(|text| line("queued", text)).collect();

@@ -103,7 +103,7 @@ fn user(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     // Only the visible part is cleaned and wrapped, as the text may be a pasted megabyte.
     let end =
         text.char_indices().filter(|(_, c)| *c == '\n').nth(USER_LINES).map_or(text.len(), |(at, _)| at);
-    let end = text::floor_boundary(text, end.min(width * USER_LINES));
+    let end = text.floor_char_boundary(end.min(width * USER_LINES));
     let shown = sanitize::clean(text[..end].trim_end_matches('\n')).into_owned();
     let mut lines = wrap::wrap_text(&shown, theme.user(), "› ", "  ", width);
     lines.truncate(USER_LINES);

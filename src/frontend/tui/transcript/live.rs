@@ -8,7 +8,6 @@ use super::tool::{self, ToolView};
 use crate::tui::render::highlight::languages;
 use crate::tui::render::highlight::scanner::{self, State};
 use base::model::item::ToolResult;
-use base::text;
 
 /// Longer open code blocks or paragraphs are passed on in parts, so that redrawing stays cheap.
 const PART_BYTES: usize = 4 * 1024;
@@ -94,7 +93,7 @@ impl StreamingReply {
             // One endless paragraph or line: cut at the last whitespace.
             let space = self.open.rfind(char::is_whitespace);
             let behind = |at: usize| at + self.open[at..].chars().next().map_or(1, char::len_utf8);
-            best = Some((space.map_or(text::floor_boundary(&self.open, PART_BYTES), behind), fence));
+            best = Some((space.map_or(self.open.floor_char_boundary(PART_BYTES), behind), fence));
         }
         best.filter(|(cut, _)| *cut > 0)
     }

@@ -62,7 +62,7 @@ pub fn outcome(envelope: &Envelope) -> OutcomeLine {
         let (added, removed) = diff::counts(diff);
         let created = matches!(data.touched(), Some((_, Touch::Created)));
         outcome.summary = format!("{}+{added} -{removed}", if created { "created, " } else { "" });
-        outcome.diff = Some(diff[..text::floor_boundary(diff, KEEP_DIFF_BYTES)].to_owned());
+        outcome.diff = Some(diff[..diff.floor_char_boundary(KEEP_DIFF_BYTES)].to_owned());
         return outcome;
     }
     let counted = |noun: &str| data.total().map(|count| text::plural(count as usize, noun));
@@ -170,7 +170,7 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
 fn dim_tail(tail: &str, most: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let dim = |line: &str| {
         // Cut huge lines before measuring them.
-        let line = wrap::detab(&line[..text::floor_boundary(line, 2_000)]).into_owned();
+        let line = wrap::detab(&line[..line.floor_char_boundary(2_000)]).into_owned();
         Line::styled(format!("    {}", wrap::clip(&line, width.saturating_sub(4))), theme.dim())
     };
     last_lines(&sanitize::clean(tail), most).into_iter().map(dim).collect()

@@ -157,10 +157,7 @@ fn command(lexer: &mut Lexer) -> Parsed<Node> {
                 redirects.push(redirect);
                 lexer.blanks();
             }
-            match redirects.is_empty() {
-                true => node,
-                false => Node::Redirected { node: Box::new(node), redirects },
-            }
+            if redirects.is_empty() { node } else { Node::Redirected { node: Box::new(node), redirects } }
         }
         None => simple(lexer)?,
     };

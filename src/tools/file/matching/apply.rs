@@ -9,7 +9,6 @@ use unicode_width::UnicodeWidthChar;
 use super::compare;
 use super::lines::{Lines, is_blank, split_end};
 use super::match_edit::{EditMatch, LISTED, MatchLevel, Refusal, Shift, TextEdit, find};
-use base::text::{ceil_boundary, floor_boundary};
 
 /// Aligning two long, very different texts could take minutes; after this, a coarser alignment is used.
 const ALIGNMENT: Duration = Duration::from_secs(2);
@@ -99,8 +98,8 @@ fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
     let text = lines.text();
     // Enough context to contain the new text, with line ends counted twice for CRLF.
     let reach = new.len() * 2;
-    let from = floor_boundary(text, found.start.saturating_sub(reach));
-    let to = ceil_boundary(text, found.end + reach);
+    let from = text.floor_char_boundary(found.start.saturating_sub(reach));
+    let to = text.ceil_char_boundary(found.end + reach);
     let (before, after) = (plain(&text[from..found.start]), plain(&text[found.end..to]));
     new.match_indices(&old).any(|(offset, _)| {
         let (lead, trail) = (&new[..offset], &new[offset + old.len()..]);
