@@ -68,8 +68,8 @@ impl Originals for LogOriginals {
         let log = self.path();
         let session = log.file_stem().unwrap_or_default().to_string_lossy();
         let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
-        let query = translate::with_english(query);
-        outcomes::find(state, &session, &query, false, most).iter().map(TurnOutcome::line).collect()
+        let concepts = translate::concepts(query);
+        outcomes::find(state, &session, &concepts, false, most).iter().map(TurnOutcome::line).collect()
     }
 
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch> {

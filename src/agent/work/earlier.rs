@@ -19,7 +19,7 @@ const SHOWN: usize = 3;
 pub fn lines(log: &Path, task: &str) -> Vec<String> {
     let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
     let session = log.file_stem().unwrap_or_default().to_string_lossy();
-    let found = outcomes::find(state, &session, &translate::with_english(task), true, SHOWN);
+    let found = outcomes::find(state, &session, &translate::concepts(task), true, SHOWN);
     found.iter().map(TurnOutcome::line).collect()
 }
 

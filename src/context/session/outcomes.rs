@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use base::clock;
 use base::file;
 use base::search::bm25::Corpus;
-use base::search::words;
+use base::search::fold::is_cjk;
+use base::search::words::{self, Term};
 use base::text::one_line;
 
 const NAME: &str = "outcomes.jsonl";
@@ -84,22 +85,45 @@ pub fn by_session(project_state: &Path) -> HashMap<String, String> {
     found
 }
 
-/// The outcomes of other sessions that match `query`, best first; with `clear`, only those that share enough of its words.
-pub fn find(project_state: &Path, session: &str, query: &str, clear: bool, most: usize) -> Vec<TurnOutcome> {
-    let wanted = words::telling(query);
+/// The outcomes of other sessions that match a text and the English words of each of its terms, best first; with `clear`,
+/// only those that share enough of them.
+pub fn find(
+    project_state: &Path,
+    session: &str,
+    concepts: &[String],
+    clear: bool,
+    most: usize,
+) -> Vec<TurnOutcome> {
+    let wanted = words::telling(&concepts.join(" "));
     let outcomes: Vec<TurnOutcome> =
         all(project_state).into_iter().filter(|outcome| outcome.session != session).collect();
     let mut corpus = Corpus::only(&wanted);
     for outcome in &outcomes {
         corpus.add(&[(2.0, &outcome.task), (1.5, &outcome.files.join(" ")), (1.0, &outcome.said)]);
     }
-    let enough = CLEAR_WORDS.min(wanted.len().max(2));
+    let shared = |matched: &[usize]| {
+        let has = |term: &Term| matched.iter().any(|word| wanted[*word].text == term.text);
+        let mut terms = concepts.iter().map(|concept| words::telling(concept));
+        // Chinese and Japanese come in pairs of characters.
+        let (pairs, words): (Vec<Term>, Vec<Term>) = terms
+            .next()
+            .unwrap_or_default()
+            .into_iter()
+            .filter(has)
+            .partition(|term| term.text.starts_with(is_cjk));
+        let translated = terms.filter(|words| words.iter().any(has)).count();
+        match pairs.len() {
+            0 => words.len().max(translated),
+            pairs => words.len() + pairs.div_ceil(2).max(translated),
+        }
+    };
+    let enough = CLEAR_WORDS.min(shared(&(0..wanted.len()).collect::<Vec<_>>()).max(2));
     let names_file = |document: usize, word: &usize| {
         outcomes[document].files.iter().any(|file| file.to_lowercase().contains(&*wanted[*word].text))
     };
     let hits = corpus.rank(&wanted).into_iter().filter(|hit| {
         let named = || hit.matched.iter().any(|word| names_file(hit.document, word));
-        !clear || hit.matched.len() >= enough || hit.matched.len() > 1 && named()
+        !clear || shared(&hit.matched) >= enough || shared(&hit.matched) > 1 && named()
     });
     hits.take(most).map(|hit| outcomes[hit.document].clone()).collect()
 }

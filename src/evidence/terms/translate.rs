@@ -1,5 +1,7 @@
 //! The English words for a task's terms, best first.
 
+use std::iter;
+
 use super::language::{self, TaskLanguage};
 use super::table::TABLES;
 use base::search::fold::fold;
@@ -10,25 +12,34 @@ const MAX_TEXT_BYTES: usize = 8_000;
 
 /// The languages as in [`super::language::of`] the whole task.
 pub fn english(text: &str, languages: &[TaskLanguage]) -> Vec<&'static str> {
-    let mut found: Vec<&'static str> = Vec::new();
+    by_term(text, languages).concat()
+}
+
+/// Each word once.
+fn by_term(text: &str, languages: &[TaskLanguage]) -> Vec<Vec<&'static str>> {
+    let mut found: Vec<Vec<&'static str>> = Vec::new();
     if languages.is_empty() {
         return found;
     }
     let folded = fold(&text[..text.floor_char_boundary(MAX_TEXT_BYTES)]);
     for (_, table) in TABLES.iter().filter(|(language, _)| languages.contains(language)) {
         table.find(&folded, |words| {
-            for word in words {
-                if found.len() < MAX_ENGLISH && !found.contains(word) {
-                    found.push(word);
-                }
-            }
+            let known = found.concat();
+            let new = words.iter().filter(|word| !known.contains(word));
+            found.push(new.take(MAX_ENGLISH - known.len()).copied().collect());
         });
     }
     found
 }
 
 pub fn with_english(text: &str) -> String {
-    format!("{text} {}", english(text, &language::of(text)).join(" "))
+    concepts(text).join(" ")
+}
+
+/// The text, and the English words of each of its terms.
+pub fn concepts(text: &str) -> Vec<String> {
+    let translated = by_term(text, &language::of(text)).into_iter().map(|words| words.join(" "));
+    iter::once(text.to_owned()).chain(translated).collect()
 }
 
 /// What was searched for besides the task's own words; `None` for an English task.

@@ -55,6 +55,7 @@ fn the_next_session_knows_what_the_last_one_did() {
     assert!(chinese[1].contains("Earlier session: "), "{}", chinese[1]);
     for (flags, task) in [
         (&[][..], "Write a README about the weather station"),
+        (&[], "登录按钮改成蓝色"),
         (&["-c"], "The login timeout of a session is too long, too"),
     ] {
         let bodies = exec(&place, flags, task, vec![answer().text("Done.")]);

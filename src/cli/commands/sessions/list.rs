@@ -26,8 +26,8 @@ pub struct SessionsArgs {
 pub fn run(cli: &SharedArgs, args: &SessionsArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     if !args.query.is_empty() {
-        let query = translate::with_english(&args.query.join(" "));
-        let found = outcomes::find(&opened.project_state, "", &query, false, FOUND);
+        let concepts = translate::concepts(&args.query.join(" "));
+        let found = outcomes::find(&opened.project_state, "", &concepts, false, FOUND);
         let lines: Vec<String> = found
             .iter()
             .map(|outcome| match args.json {
