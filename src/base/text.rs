@@ -115,14 +115,6 @@ mod tests {
     }
 
     #[test]
-    fn boundaries_stay_on_characters() {
-        let text = "a日b";
-        assert_eq!(text.floor_char_boundary(2), 1);
-        assert_eq!(text.ceil_char_boundary(2), 4);
-        assert_eq!(text.floor_char_boundary(99), text.len());
-    }
-
-    #[test]
     fn nouns_are_counted() {
         assert_eq!(plural(1, "match"), "1 match");
         assert_eq!(plural(2, "match"), "2 matches");

@@ -1,8 +1,9 @@
 //! The full originals of a session from its log, for the Recall tool and `/recall`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::work::earlier;
 use base::model::item::{Item, ItemId};
 use base::protocol::notice as texts;
 use base::search::bm25::Corpus;
@@ -12,7 +13,6 @@ use base::text;
 use context::session::effective::EffectiveSession;
 use context::session::list;
 use context::session::log;
-use context::session::outcomes::{self, TurnOutcome};
 use context::session::reader;
 use evidence::terms::translate;
 use parking_lot::Mutex;
@@ -65,11 +65,7 @@ impl Originals for LogOriginals {
     }
 
     fn earlier(&self, query: &str, most: usize) -> Vec<String> {
-        let log = self.path();
-        let session = log.file_stem().unwrap_or_default().to_string_lossy();
-        let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
-        let concepts = translate::concepts(query);
-        outcomes::find(state, &session, &concepts, false, most).iter().map(TurnOutcome::line).collect()
+        earlier::lines(&self.path(), query, false, most)
     }
 
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch> {
@@ -82,7 +78,7 @@ impl Originals for LogOriginals {
             _ => true,
         });
         let texts: Vec<String> = items.iter().map(|(_, item)| item.text().into_owned()).collect();
-        let query = translate::with_english(query);
+        let query = translate::concepts(query).join(" ");
         let mut wanted = words::telling(&query);
         if wanted.is_empty() {
             wanted = words::terms(&query);

@@ -13,13 +13,11 @@ use evidence::terms::translate;
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 
-const SHOWN: usize = 3;
-
-/// Reads the disk.
-pub fn lines(log: &Path, task: &str) -> Vec<String> {
+/// With `clear`, only what clearly belongs to the text. Reads the disk.
+pub fn lines(log: &Path, text: &str, clear: bool, most: usize) -> Vec<String> {
     let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
     let session = log.file_stem().unwrap_or_default().to_string_lossy();
-    let found = outcomes::find(state, &session, &translate::concepts(task), true, SHOWN);
+    let found = outcomes::find(state, &session, &translate::concepts(text), clear, most);
     found.iter().map(TurnOutcome::line).collect()
 }
 

@@ -150,12 +150,8 @@ fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     (sure && exact).then(|| (text.into_owned(), Encoding::OtherScript(encoding)))
 }
 
-/// Whether a character would be written as an invalid byte instead of itself.
-pub fn has_stand_in(text: &str) -> bool {
-    text.chars().any(is_stand_in)
-}
-
-fn is_stand_in(c: char) -> bool {
+/// Whether it would be written as an invalid byte instead of itself.
+pub fn is_stand_in(c: char) -> bool {
     (DAMAGE..DAMAGE + 256).contains(&u32::from(c))
 }
 

@@ -157,19 +157,16 @@ pub fn set(text: &str, changes: &[(&str, Value)]) -> Result<String, String> {
 }
 
 fn set_one(head: &mut String, key: &str, value: &Value, end: &str) {
-    match entry(head, key) {
-        Some(place) => {
-            let comment = comment_of(&head[place.clone()]);
-            let line = format!("{}{comment}{end}", line_of(key, value));
-            head.replace_range(place, &line);
-        }
-        None => {
-            if !head.is_empty() && !head.ends_with('\n') {
-                head.push_str(end);
-            }
-            head.push_str(&line_of(key, value));
+    if let Some(place) = entry(head, key) {
+        let comment = comment_of(&head[place.clone()]);
+        let line = format!("{}{comment}{end}", line_of(key, value));
+        head.replace_range(place, &line);
+    } else {
+        if !head.is_empty() && !head.ends_with('\n') {
             head.push_str(end);
         }
+        head.push_str(&line_of(key, value));
+        head.push_str(end);
     }
 }
 

@@ -328,17 +328,14 @@ impl BatchRun {
     fn tell(&self, id: &str, outage: Option<&str>) {
         let waiting = &mut self.outages.borrow_mut().waiting;
         let waited = !waiting.is_empty();
-        match outage {
-            Some(reason) => {
-                if waiting.insert(id.to_owned()) && !waited {
-                    eprintln!("Paused: {}", text::one_line(&sanitize::clean(reason), 300));
-                }
+        if let Some(reason) = outage {
+            if waiting.insert(id.to_owned()) && !waited {
+                eprintln!("Paused: {}", text::one_line(&sanitize::clean(reason), 300));
             }
-            None => {
-                waiting.remove(id);
-                if waited && waiting.is_empty() {
-                    eprintln!("The pause is over ({}).", clock::local(clock::now_ms()));
-                }
+        } else {
+            waiting.remove(id);
+            if waited && waiting.is_empty() {
+                eprintln!("The pause is over ({}).", clock::local(clock::now_ms()));
             }
         }
     }

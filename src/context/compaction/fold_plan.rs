@@ -147,8 +147,8 @@ impl<'a> FoldPlan<'a> {
                     self.fold_all(&step.after);
                 } else if step.calls.iter().any(|(_, result)| self.folded[*result]) {
                     // Reasoning belongs to the whole reply.
-                    let thoughts: Vec<usize> =
-                        step.said.iter().copied().filter(|at| self.is_thought(*at)).collect();
+                    let is_thought = |at: &usize| matches!(&*self.entries[*at].item, Item::Reasoning(_));
+                    let thoughts: Vec<usize> = step.said.iter().copied().filter(is_thought).collect();
                     self.fold_all(&thoughts);
                 }
             }
@@ -156,10 +156,6 @@ impl<'a> FoldPlan<'a> {
                 self.fold_all(&round.lead);
             }
         }
-    }
-
-    fn is_thought(&self, index: usize) -> bool {
-        matches!(&*self.entries[index].item, Item::Reasoning(_))
     }
 
     fn is_folded(&self, step: &HistoryStep) -> bool {

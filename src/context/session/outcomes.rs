@@ -85,8 +85,7 @@ pub fn by_session(project_state: &Path) -> HashMap<String, String> {
     found
 }
 
-/// The outcomes of other sessions that match a text and the English words of each of its terms, best first; with `clear`,
-/// only those that share enough of them.
+/// The outcomes of other sessions that match, best first; with `clear`, only those that share enough.
 pub fn find(
     project_state: &Path,
     session: &str,

@@ -15,7 +15,6 @@ pub fn english(text: &str, languages: &[TaskLanguage]) -> Vec<&'static str> {
     by_term(text, languages).concat()
 }
 
-/// Each word once.
 fn by_term(text: &str, languages: &[TaskLanguage]) -> Vec<Vec<&'static str>> {
     let mut found: Vec<Vec<&'static str>> = Vec::new();
     if languages.is_empty() {
@@ -30,10 +29,6 @@ fn by_term(text: &str, languages: &[TaskLanguage]) -> Vec<Vec<&'static str>> {
         });
     }
     found
-}
-
-pub fn with_english(text: &str) -> String {
-    concepts(text).join(" ")
 }
 
 /// The text, and the English words of each of its terms.

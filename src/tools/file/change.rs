@@ -194,7 +194,7 @@ pub(crate) fn text_of(canonical: &Path, limit: u64) -> Result<String, String> {
 
 /// Rejects characters that we use internally as stand-ins for non-text bytes.
 pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
-    if loaded.encoding != Encoding::DamagedUtf8 || !encoding::has_stand_in(new) {
+    if loaded.encoding != Encoding::DamagedUtf8 || !new.chars().any(encoding::is_stand_in) {
         return Ok(());
     }
     Err(ToolError::invalid(format!(

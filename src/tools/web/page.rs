@@ -32,7 +32,7 @@ impl Page {
         let size = human_bytes(bytes.len() as u64);
         let note = cut.then_some("the page is larger: only its first 5 MB were read");
         let page = Self { url: url.to_string(), note, ..Self::default() };
-        if is_html(kind) {
+        if matches!(kind, "text/html" | "application/xhtml+xml") {
             let parts = markdown::from_html(&decoded(&bytes, &content_type), &url);
             let note = parts.note.or(page.note);
             return Ok(Self { title: parts.title, text: parts.text, note, ..page });
@@ -62,10 +62,6 @@ impl Page {
         let parts = markdown::from_html(&text, &fetched.url);
         parts.title.unwrap_or(parts.text)
     }
-}
-
-fn is_html(kind: &str) -> bool {
-    matches!(kind, "text/html" | "application/xhtml+xml")
 }
 
 fn is_text(kind: &str) -> bool {

@@ -15,6 +15,8 @@ use tools::cx::ToolCx;
 /// 3 % of the window at about four characters per token.
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;
 
+const EARLIER: usize = 3;
+
 /// What isn't ready within `timeout` is left out, and ready for the next task; no `timeout`: none is wanted.
 pub async fn block(
     text: &str,
@@ -47,7 +49,7 @@ pub async fn block(
 
 /// What other sessions changed that clearly belongs to the task. Reads the disk.
 pub fn earlier_work(log: &Path, task: &str) -> Option<String> {
-    let lines = sanitize::as_data(&earlier::lines(log, task).join("\n"));
+    let lines = sanitize::as_data(&earlier::lines(log, task, true, EARLIER).join("\n"));
     (!lines.is_empty())
         .then(|| format!("<system-reminder>Earlier work here that may matter:\n{lines}</system-reminder>"))
 }

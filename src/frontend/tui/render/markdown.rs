@@ -268,17 +268,14 @@ impl Writer {
         let (mut first, mut rest) = (bars.clone(), bars);
         if !self.lists.is_empty() {
             let hang = if self.lists.last().is_some_and(Option::is_some) { 3 } else { 2 };
-            match self.marker.take() {
-                Some(marker) => {
-                    rest.push(Span::raw(" ".repeat(depth + wrap::width(&marker))));
-                    first.push(Span::raw(" ".repeat(depth)));
-                    first.push(Span::styled(marker, self.theme.accent()));
-                }
-                None => {
-                    let indent = Span::raw(" ".repeat(depth + hang));
-                    first.push(indent.clone());
-                    rest.push(indent);
-                }
+            if let Some(marker) = self.marker.take() {
+                rest.push(Span::raw(" ".repeat(depth + wrap::width(&marker))));
+                first.push(Span::raw(" ".repeat(depth)));
+                first.push(Span::styled(marker, self.theme.accent()));
+            } else {
+                let indent = Span::raw(" ".repeat(depth + hang));
+                first.push(indent.clone());
+                rest.push(indent);
             }
         }
         self.lines.extend(wrap::wrap_spans(&spans, &first, &rest, self.width));
