@@ -188,6 +188,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let reader = PromptReader {
         chat: setup.interactive,
         deadline: limits.deadline.is_some(),
+        reviewed: limits.review,
         keeps: dispatcher.cx.services.is_some(),
         network: loaded.work.permission == Permission::Full || !loaded.work.sandbox,
         ..PromptReader::default()

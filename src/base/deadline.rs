@@ -29,6 +29,10 @@ impl Deadline {
         self.at().saturating_duration_since(Instant::now())
     }
 
+    pub fn has_third(&self) -> bool {
+        self.left() * 3 >= self.limit
+    }
+
     pub fn longest_wait(&self) -> Duration {
         self.left().saturating_sub(RESERVE)
     }

@@ -107,7 +107,7 @@ impl Prefix {
             self.note_head(EpochCause::ModelSwitch, &format!("from {model} to {}", params.model));
         }
         if frame.system.is_some() {
-            self.note_head(EpochCause::RulesChanged, "system prompt changed");
+            self.note_head(EpochCause::FrontEndChanged, "system prompt changed");
         }
         if let Some(rules) = &frame.rules {
             let what = match (had_rules, rules.is_empty()) {

@@ -17,6 +17,8 @@ pub struct SubTask {
     pub own_tree: bool,
     /// Its caller goes on meanwhile, so that it must not change the caller's files.
     pub background: bool,
+    /// Steps and tokens, if fewer than the type's.
+    pub at_most: Option<(u32, u64)>,
 }
 
 /// The turn that requests sub-agents; they use its model and window size.

@@ -22,6 +22,7 @@ pub struct ChangeReviewer<'a> {
     pub agents: &'a dyn SubAgents,
     pub window_tokens: u64,
     pub cx: ToolCx,
+    pub at_most: Option<(u32, u64)>,
 }
 
 impl ChangeReviewer<'_> {
@@ -41,7 +42,8 @@ impl ChangeReviewer<'_> {
             results.push(runner.run(check).await.ok_or("it was interrupted")?);
         }
         let prompt = review_prompt(wanted, changes, &checks::text(&results));
-        let mut task = SubTask { kind: ROLE.to_owned(), prompt, ..SubTask::default() };
+        let of_role = SubTask { kind: ROLE.to_owned(), at_most: self.at_most, ..SubTask::default() };
+        let mut task = SubTask { prompt, ..of_role.clone() };
         let mut why = String::new();
         for _ in 0..2 {
             let report = self.agents.run(task, &self.cx).await?;
@@ -61,7 +63,7 @@ impl ChangeReviewer<'_> {
                 Err(unread) => why = unread,
             }
             let prompt = verdict::asked_again(&why);
-            task = SubTask { kind: ROLE.to_owned(), prompt, resume: Some(report.id), ..SubTask::default() };
+            task = SubTask { prompt, resume: Some(report.id), ..of_role.clone() };
         }
         Err(format!("the reviewer's verdict can't be read ({why})"))
     }

@@ -115,6 +115,10 @@ impl SubAgentRunner {
             (parent.params.clone(), parent.settings.clone())
         };
         let mut agent = template.agent(kind, task.light, parent, conversation, cx)?;
+        if let Some((steps, tokens)) = task.at_most {
+            agent.limits.max_steps = steps;
+            agent.limits.max_tokens = Some(tokens);
+        }
         let root = Arc::clone(&cx.root);
         agent.window.open(&mut agent.conversation, &agent.sampler.params, &root).await;
         let before = agent.conversation.usage.total;

@@ -16,7 +16,7 @@ pub struct TurnLimits {
 
 impl TurnLimits {
     pub fn wants_review(&self, steps: u32) -> bool {
-        self.review && self.leave_room(steps) && self.deadline.is_none_or(|deadline| deadline.stage() == 0)
+        self.review && self.leave_room(steps) && self.deadline.is_none_or(|deadline| deadline.has_third())
     }
 
     /// Whether there is time for the model to act on what it is told.

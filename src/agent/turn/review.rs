@@ -15,6 +15,10 @@ use base::protocol::event::{Event, Level};
 use base::protocol::review::{ChangedFile, Changes, ReviewOutcome};
 use tools::cx::ToolCx;
 
+const MOST_FINDINGS: usize = 5;
+const MIN_TOKENS: u64 = 30_000;
+const MOST_STEPS: u32 = 20;
+
 /// Reads what the turn, or else the session, changed. Returns what the model is told, if something was found. A review that
 /// can't be done is skipped with a notice.
 pub async fn review(
@@ -45,7 +49,7 @@ pub async fn review(
 }
 
 fn told(outcome: &ReviewOutcome) -> String {
-    let findings = outcome.findings.iter().map(|finding| finding.line());
+    let findings = outcome.findings.iter().take(MOST_FINDINGS).map(|finding| finding.line());
     let lines: String = findings.chain(outcome.failed.clone()).map(|line| format!("\n- {line}")).collect();
     format!(
         "A reviewer who saw only the task and your changes found:{lines}\n\
@@ -71,7 +75,9 @@ async fn outcome(
     }
     let (task, diff) = (finish::asked(conversation), diff(&changes));
     let window_tokens = window.settings().window_tokens;
-    let reviewer = ChangeReviewer { dispatcher, agents: &*agents, window_tokens, cx };
+    let tenth = (conversation.usage.total.total() / 10).max(MIN_TOKENS);
+    let at_most = turn.then_some((MOST_STEPS, tenth));
+    let reviewer = ChangeReviewer { dispatcher, agents: &*agents, window_tokens, cx, at_most };
     reviewer.review(("Task", &task), ("Changes", &diff), spent).await
 }
 

@@ -122,6 +122,7 @@ pub struct PromptReader {
     pub only_reads: bool,
     pub keeps: bool,
     pub deadline: bool,
+    pub reviewed: bool,
     pub network: bool,
 }
 
@@ -138,6 +139,7 @@ impl PromptReader {
             'M' => main,
             'K' => main && self.keeps,
             'T' => main && self.deadline,
+            'V' => main && self.reviewed,
             'N' => main && self.network,
             'X' => main && !self.network,
             _ => true,

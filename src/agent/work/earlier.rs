@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::session::conversation::Conversation;
-use crate::work::work_log::CheckRun;
 use base::model::item::Item;
 use base::process::task;
 use context::session::outcomes::{self, TurnOutcome};
@@ -42,19 +41,14 @@ pub async fn keep(conversation: &Conversation, cx: &ToolCx) {
         Item::Assistant { text, .. } => Some(text),
         _ => None,
     });
-    let check = work.checks().next_back().filter(|run| run.started >= work.turn_start()).map(result);
+    let check = work
+        .checks()
+        .next_back()
+        .filter(|run| run.started >= work.turn_start())
+        .map(|run| format!("{} {}", run.check.name, run.word()));
     let clean = |text: &str| cx.redactor.redact(text, TextSource::Text).into_owned();
     let outcome =
         TurnOutcome::new(&session.to_string_lossy(), &clean(&task), changed, check, &clean(&answer));
     let state = Arc::<Path>::from(state);
     let _ = task::blocking(move || outcomes::append(&state, &outcome)).await;
-}
-
-fn result(run: &CheckRun) -> String {
-    let how = match run.failed {
-        Some(true) => "failed",
-        Some(false) => "passed",
-        None => "ran",
-    };
-    format!("{} {how}", run.check.name)
 }

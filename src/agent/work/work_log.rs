@@ -281,6 +281,14 @@ impl CheckRun {
         Self { check, started, failed, how, line }
     }
 
+    pub fn word(&self) -> &'static str {
+        match self.failed {
+            Some(true) => "failed",
+            Some(false) => "passed",
+            None => "ran",
+        }
+    }
+
     /// Whether this run, which came later, says how what `other` checked stands now. In doubt it does.
     pub fn covers(&self, other: &Self) -> bool {
         let program = |run: &Self| {

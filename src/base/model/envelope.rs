@@ -107,6 +107,10 @@ impl Envelope {
         self
     }
 
+    pub fn partial_if(self, cut: bool) -> Self {
+        if cut { self.partial() } else { self }
+    }
+
     /// The compact text that the model sees: the error, then the body, then the note in brackets.
     pub fn wire(&self) -> Cow<'_, str> {
         let note_only = self.body.is_empty();

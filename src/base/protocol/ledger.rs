@@ -80,6 +80,8 @@ pub enum EpochCause {
     TurnEndCompression,
     /// Required by the window or the soft cap.
     Compaction,
+    #[strum(to_string = "front end changed")]
+    FrontEndChanged,
     #[strum(to_string = "rules changed")]
     RulesChanged,
     #[strum(to_string = "tools changed")]

@@ -41,14 +41,7 @@ impl SessionFacts {
                 _ => {}
             }
         }
-        let run = |run: &CheckRun| {
-            let how = match run.failed {
-                Some(true) => "failed",
-                Some(false) => "passed",
-                None => "ran",
-            };
-            format!("`{}`: {how} ({})", run.check.name, run.how)
-        };
+        let run = |run: &CheckRun| format!("`{}`: {} ({})", run.check.name, run.word(), run.how);
         facts.checks = work.checks().map(run).collect();
         let check = goal.map_or(String::new(), |check| format!("`{}`, ", one_line(&check, LINE_CHARS)));
         facts.checks.extend(rounds.iter().map(|round| format!("{check}{round}")));

@@ -200,11 +200,10 @@ fn result(id: &str, call: OurCall, given: Option<&RecordedResult>) -> ToolResult
     }
     let code = given.and_then(|given| given.exit_code);
     if let Some(code) = code {
-        envelope = envelope.with("exit_code", code);
+        envelope = envelope.with("exit_code", code).partial_if(code != 0);
     }
-    if code.is_some_and(|code| code != 0) {
-        envelope.text = format!("exit code {}", code.unwrap_or_default());
-        envelope = envelope.partial();
+    if let Some(code) = code.filter(|code| *code != 0) {
+        envelope.text = format!("exit code {code}");
     }
     ToolResult::new(id, call.tool, envelope)
 }

@@ -106,16 +106,13 @@ fn search(args: &Args, cx: &ToolCx) -> ToolOutcome {
     if found.incomplete {
         notes.push("stopped early: too many files; narrow path".to_owned());
     }
-    let mut envelope = Envelope::success(notes.join("; "))
+    Ok(Envelope::success(notes.join("; "))
         .observed(Observation::Search(Search {
             pattern: Some(args.pattern.clone()),
             path: Some(target.shown.clone()),
             total: Some(found.total as u64),
             ..Search::default()
         }))
-        .with_body("paths", paths(&found.files));
-    if found.incomplete {
-        envelope = envelope.partial();
-    }
-    Ok(envelope)
+        .with_body("paths", paths(&found.files))
+        .partial_if(found.incomplete))
 }

@@ -255,7 +255,7 @@ fn report(
     if found.incomplete {
         notes.push("stopped early: too much to search; narrow path or include".to_owned());
     }
-    let mut envelope = Envelope::success(notes.join("; "))
+    Envelope::success(notes.join("; "))
         .observed(Observation::Search(Search {
             pattern: Some(args.pattern.clone()),
             path: Some(target.shown.clone()),
@@ -264,11 +264,8 @@ fn report(
             shown: Some(shown as u64),
             ..Search::default()
         }))
-        .with_body("matches", body);
-    if found.incomplete {
-        envelope = envelope.partial();
-    }
-    envelope
+        .with_body("matches", body)
+        .partial_if(found.incomplete)
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -93,6 +93,7 @@ fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
             resume: args.resume.clone(),
             own_tree: args.isolation.is_some(),
             background: args.background,
+            at_most: None,
         };
         if args.background {
             return start(agents, task, &Task::title(&args), cx);

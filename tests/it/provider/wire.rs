@@ -7,7 +7,10 @@ use base::model::item::Reasoning;
 use base::model::request::{Block, Message, Params, Request};
 use provider::anthropic;
 use provider::chat::body;
+use provider::responses;
+use provider::wire::address::Host;
 use serde_json::{Value, json};
+use tools::registry;
 
 use crate::support::answer::Dialect;
 use crate::support::check::check;
@@ -458,5 +461,31 @@ fn grown_request_keeps_its_prefix() {
             let before = &pair[0][dialect];
             assert!(pair[1][dialect].starts_with(&before[..before.len() - closing]), "{before}");
         }
+    }
+}
+
+/// A model fills in a call in the order of its schema, and takes the first tools first.
+#[test]
+fn what_is_required_stands_first() {
+    let request =
+        Request { tools: registry::builtin().iter().map(|tool| tool.spec()).collect(), ..request() };
+    let openai = responses::body::body(&request, Host::Openai);
+    for body in [body::body(&request, LENIENT), anthropic::body::body(&request), openai] {
+        // Parsed in the order of the bytes.
+        let body: Value = serde_json::from_str(&body).unwrap();
+        let mut names = Vec::new();
+        for tool in body["tools"].as_array().unwrap() {
+            let tool = tool.get("function").unwrap_or(tool);
+            names.push(tool["name"].as_str().unwrap());
+            let schema = tool.get("parameters").or(tool.get("input_schema")).unwrap();
+            let keys: Vec<&String> = schema.as_object().unwrap().keys().collect();
+            assert!(keys == ["type", "required", "properties"] || keys == ["type", "properties"], "{tool}");
+            let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let properties = schema["properties"].as_object().unwrap().keys();
+            assert!(properties.zip(required).all(|(name, first)| name == first), "{tool}");
+        }
+        let first =
+            ["Read", "Edit", "Write", "Bash", "Grep", "Glob", "LS", "MultiEdit", "TodoWrite", "Locate"];
+        assert_eq!(names[..first.len()], first);
     }
 }

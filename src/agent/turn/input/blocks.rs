@@ -16,6 +16,7 @@ use super::task_context;
 use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::turn::additions::{notes, skills, survey};
+use base::deadline::Deadline;
 use base::model::item::UserMessage;
 use base::process::task;
 use context::mention;
@@ -211,7 +212,11 @@ fn earlier_work<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>
 
 fn environment<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
     if !inputs.agent.conversation.state.history.entries().is_empty() {
-        return ready(None);
+        let limit = inputs.cx().deadline.filter(|_| inputs.occasion == NewTurn);
+        let told = |limit: Deadline| {
+            format!("<system-reminder>Time limit: {}.</system-reminder>", limit.limit_text())
+        };
+        return ready(limit.map(told));
     }
     machine::block(inputs.asked(), &inputs.agent.dispatcher, inputs.agent.input.sub_agent).boxed()
 }

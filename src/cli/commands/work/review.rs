@@ -102,8 +102,13 @@ async fn review(roles: &mut Roles, args: &ReviewArgs) -> Result<ReviewOutcome, F
     let diff = cx.redactor.redact(&diff, TextSource::Text).into_owned();
     agents.runner.begin_session(&roles.session.conversation.id);
     let window_tokens = roles.session.setup.loaded.context.window_tokens;
-    let reviewer =
-        ChangeReviewer { dispatcher: &agents.dispatcher, agents: &*agents.runner, window_tokens, cx };
+    let reviewer = ChangeReviewer {
+        dispatcher: &agents.dispatcher,
+        agents: &*agents.runner,
+        window_tokens,
+        cx,
+        at_most: None,
+    };
     let mut spent = Vec::new();
     let wanted = match args.focus.as_deref() {
         Some("-") => report::standard_input()?,

@@ -89,7 +89,7 @@ pub fn is_name(text: &str) -> bool {
 fn special(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
     match lexer.take() {
         Some('\'') => {
-            let text = single_quoted(lexer)?;
+            let text = single_quoted(lexer, false)?;
             parts.quoted(text);
         }
         Some('"') => double_quoted(lexer, parts)?,
@@ -104,11 +104,21 @@ fn special(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
     Ok(())
 }
 
-fn single_quoted(lexer: &mut Lexer) -> Parsed<String> {
+fn variable_name(lexer: &mut Lexer) -> String {
+    let mut name = String::new();
+    while let Some(c) = lexer.peek().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
+        name.push(c);
+        lexer.take();
+    }
+    name
+}
+
+fn single_quoted(lexer: &mut Lexer, ansi: bool) -> Parsed<String> {
     let mut text = String::new();
     loop {
         match lexer.next_raw() {
             Some('\'') => return Ok(text),
+            Some('\\') if ansi => ansi_escape(lexer, &mut text)?,
             Some(c) => text.push(c),
             None => return fail("a quote is not closed"),
         }
@@ -164,7 +174,7 @@ fn dollar(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<()>
         Some('[') => return fail("$[…] is not supported; write $((…))"),
         Some('\'') if !quoted => {
             lexer.take();
-            let text = ansi_quoted(lexer)?;
+            let text = single_quoted(lexer, true)?;
             parts.quoted(text);
         }
         Some('"') if !quoted => {
@@ -172,12 +182,7 @@ fn dollar(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<()>
             double_quoted(lexer, parts)?;
         }
         Some(c) if c.is_ascii_alphabetic() || c == '_' => {
-            let mut name = String::new();
-            while let Some(c) = lexer.peek().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
-                name.push(c);
-                lexer.take();
-            }
-            parts.0.push(WordPiece::Variable { name, quoted });
+            parts.0.push(WordPiece::Variable { name: variable_name(lexer), quoted });
         }
         Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
             lexer.take();
@@ -224,18 +229,6 @@ fn backticks(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<
     let script = (lexer.read_script)(&mut inner, Until::End)?.map(Box::new);
     parts.0.push(WordPiece::Command { script, quoted });
     Ok(())
-}
-
-fn ansi_quoted(lexer: &mut Lexer) -> Parsed<String> {
-    let mut text = String::new();
-    loop {
-        match lexer.next_raw() {
-            Some('\'') => return Ok(text),
-            Some('\\') => ansi_escape(lexer, &mut text)?,
-            Some(c) => text.push(c),
-            None => return fail("a quote is not closed"),
-        }
-    }
 }
 
 fn ansi_escape(lexer: &mut Lexer, text: &mut String) -> Parsed<()> {
@@ -296,12 +289,7 @@ fn braced(lexer: &mut Lexer, quoted: bool) -> Parsed<WordPiece> {
     }
     let mut name = String::new();
     match lexer.peek() {
-        Some(c) if c.is_ascii_alphanumeric() || c == '_' => {
-            while let Some(c) = lexer.peek().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
-                name.push(c);
-                lexer.take();
-            }
-        }
+        Some(c) if c.is_ascii_alphanumeric() || c == '_' => name = variable_name(lexer),
         Some(c) if "@*#?-$!".contains(c) => {
             name.push(c);
             lexer.take();

@@ -79,10 +79,7 @@ fn result(id: &str, text: &str, exit_code: Option<i64>, shape: CallShape) -> Too
     let mut envelope = Envelope::success("").with_body("content", text);
     envelope.data = shape.data.into();
     if let Some(code) = exit_code {
-        envelope = envelope.with("exit_code", code);
-        if code != 0 {
-            envelope = envelope.partial();
-        }
+        envelope = envelope.with("exit_code", code).partial_if(code != 0);
     }
     // Recordings have no status: a short text that starts like an error is one.
     let begins = text.trim_start().chars().take(40).collect::<String>().to_ascii_lowercase();

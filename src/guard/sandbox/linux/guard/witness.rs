@@ -50,24 +50,18 @@ impl Created {
 impl Evidence {
     /// Whether the command may have made `name` in this folder.
     pub fn made(&self, folder: Identity, name: &OsStr) -> bool {
-        match self {
-            Self::Unknown => true,
-            Self::Seen(seen) => {
-                let name = lower(name);
-                seen.anywhere.contains(&name) || seen.names.contains_key(&(folder, name))
-            }
-        }
+        self.has(folder, name, |_| true)
     }
 
     /// The same of what is in `name`, when it came with it.
     pub fn brought(&self, folder: Identity, name: &OsStr) -> bool {
-        match self {
-            Self::Unknown => true,
-            Self::Seen(seen) => {
-                let name = lower(name);
-                seen.anywhere.contains(&name) || seen.names.get(&(folder, name)) == Some(&true)
-            }
-        }
+        self.has(folder, name, |whole| whole)
+    }
+
+    fn has(&self, folder: Identity, name: &OsStr, fits: impl Fn(bool) -> bool) -> bool {
+        let Self::Seen(seen) = self else { return true };
+        let name = lower(name);
+        seen.anywhere.contains(&name) || seen.names.get(&(folder, name)).is_some_and(|whole| fits(*whole))
     }
 }
 
