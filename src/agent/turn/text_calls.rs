@@ -115,7 +115,6 @@ fn is_frame(frame: &str, rest: &str) -> bool {
     !frame.starts_with("to=") || frame.contains("functions.") || rest.contains("<|message|>")
 }
 
-/// The length of what closes a frame at the beginning of `text`.
 fn closing(text: &str) -> usize {
     CLOSED.captures(text).and_then(|closed| Some(closed.get(0)?.end())).unwrap_or(0)
 }
