@@ -44,8 +44,8 @@ impl TurnError {
         if said_something { Self::Failed(problem, cause) } else { Self::Unanswered { problem, cause } }
     }
 
-    pub fn context_full(message: String) -> Self {
-        Self::Provider { error: ProviderError::ContextFull(message), tries: 1 }
+    pub fn context_full(message: impl Into<String>) -> Self {
+        Self::Provider { error: ProviderError::ContextFull(message.into()), tries: 1 }
     }
 }
 

@@ -14,16 +14,13 @@ pub struct Repeat {
 
 impl Repeat {
     pub fn words(&self) -> String {
-        let way_out = "look at the file or the state again, try another way, or say that it can't be done.";
-        if self.failures > self.rounds {
-            let times = self.failures;
-            return format!(
-                "The same call has failed {times} times with the same error. It won't work as it is: {way_out}"
-            );
-        }
-        let rounds = self.rounds;
+        let (what, times, how) = match self.failures > self.rounds {
+            true => ("call has failed", self.failures, "error"),
+            false => ("calls have repeated", self.rounds, "results"),
+        };
         format!(
-            "The same calls have repeated {rounds} times with the same results. It won't work as it is: {way_out}"
+            "The same {what} {times} times with the same {how}. It won't work as it is: look at the file or the state \
+             again, try another way, or say that it can't be done."
         )
     }
 }

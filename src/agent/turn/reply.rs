@@ -190,17 +190,13 @@ impl ReplyRequest<'_> {
         let size = self.window.sizes(self.conversation).estimated();
         if sampled.finish == FinishReason::WindowFull && may_fill {
             // The window is smaller than assumed: treat it like a refused request.
-            return Err(TurnError::context_full(
-                "the reply reached the end of the context window".to_owned(),
-            ));
+            return Err(TurnError::context_full("the reply reached the end of the context window"));
         }
         // Compaction helps only if the past takes most of the window.
         if sampled.finish == FinishReason::Length && size > window_tokens * 6 / 10 {
             if !sampled.items.iter().any(has_substance) {
                 // A server that silently stops at its window's end: treat it like a refused request.
-                return Err(TurnError::context_full(
-                    "the reply ended at once at the length limit".to_owned(),
-                ));
+                return Err(TurnError::context_full("the reply ended at once at the length limit"));
             }
             let reported = sampled.usage.map(|usage| usage.total());
             let taken = reported.unwrap_or(size + sampled.bytes / 4);

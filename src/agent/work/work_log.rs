@@ -157,9 +157,13 @@ impl WorkLog {
         start
     }
 
-    pub fn reminded(&self) -> impl Iterator<Item = ReminderTopic> {
+    fn of_turn(&self) -> impl DoubleEndedIterator<Item = (ItemId, &WorkEvent)> {
         let from = self.turn_start();
-        self.events.all().iter().filter(move |(id, _)| *id >= from).filter_map(|(_, event)| match event {
+        self.events.all().iter().filter(move |(id, _)| *id >= from).map(|(id, event)| (*id, event))
+    }
+
+    pub fn reminded(&self) -> impl Iterator<Item = ReminderTopic> {
+        self.of_turn().filter_map(|(_, event)| match event {
             WorkEvent::Reminded(topic) => Some(*topic),
             _ => None,
         })
@@ -179,12 +183,11 @@ impl WorkLog {
 
     /// The files that this turn changed, each with its last change, oldest first.
     pub fn changes(&self) -> Vec<(ItemId, &str)> {
-        let from = self.turn_start();
         let mut changes: Vec<(ItemId, &str)> = Vec::new();
-        for (id, event) in self.events.all().iter().filter(|(id, _)| *id >= from) {
+        for (id, event) in self.of_turn() {
             if let WorkEvent::Changed(path) = event {
                 changes.retain(|(_, known)| known != path);
-                changes.push((*id, path));
+                changes.push((id, path));
             }
         }
         changes
@@ -192,9 +195,8 @@ impl WorkLog {
 
     /// Files whose last edit in this turn was not made.
     pub fn failed_edits(&self) -> Vec<&str> {
-        let from = self.turn_start();
         let mut failed: Vec<(&str, bool)> = Vec::new();
-        for (_, event) in self.events.all().iter().filter(|(id, _)| *id >= from) {
+        for (_, event) in self.of_turn() {
             match event {
                 WorkEvent::EditFailed(path, missing) => {
                     failed.retain(|(known, _)| known != path);
@@ -222,11 +224,7 @@ impl WorkLog {
     }
 
     pub fn first_change(&self) -> Option<ItemId> {
-        let from = self.turn_start();
-        let changed = |(id, event): &(ItemId, WorkEvent)| {
-            (*id >= from && matches!(event, WorkEvent::Changed(_))).then_some(*id)
-        };
-        self.events.all().iter().find_map(changed)
+        self.of_turn().find_map(|(id, event)| matches!(event, WorkEvent::Changed(_)).then_some(id))
     }
 
     /// The turn's calls after its last change, oldest first; with `whole`, after its start.

@@ -327,21 +327,15 @@ impl Facts {
 
     pub fn subject(&self) -> Option<&str> {
         let subject = match &*self.observation {
-            Observation::Command(Command { command, .. }) => command,
-            Observation::Search(Search { pattern, query, .. }) => {
-                if pattern.is_some() {
-                    pattern
-                } else {
-                    query
-                }
-            }
+            Observation::Command(Command { command, .. }) => command.as_ref(),
+            Observation::Search(Search { pattern, query, .. }) => pattern.as_ref().or(query.as_ref()),
             Observation::Recall(Recalled { query, .. }) | Observation::Skill(Delegated { query, .. }) => {
-                query
+                query.as_ref()
             }
-            _ => &None,
+            _ => None,
         };
         let other = || ["command", "pattern", "query"].iter().find_map(|key| self.more_text(key));
-        self.path().or(subject.as_deref()).or_else(other)
+        self.path().or(subject.map(String::as_str)).or_else(other)
     }
 
     pub fn view(&self) -> Option<&View> {

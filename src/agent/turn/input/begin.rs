@@ -77,21 +77,12 @@ pub async fn record_prompt(
     }
     let Agent { conversation, dispatcher, input, .. } = &*agent;
     let cx = &dispatcher.cx;
-    if let Some((skill, _)) = input.offers.skills.called(text) {
-        skills::allow(
-            &format!("Skill {}", skill.name),
-            skill.allowed_tools.clone(),
-            &dispatcher.policy,
-            events,
-        );
-    }
-    if let Some((command, _)) = own_commands::called(&input.asked.commands, text) {
-        skills::allow(
-            &format!("/{}", command.row.name),
-            command.allowed_tools.clone(),
-            &dispatcher.policy,
-            events,
-        );
+    let skill = input.offers.skills.called(text);
+    let skill = skill.map(|(skill, _)| (format!("Skill {}", skill.name), skill.allowed_tools.clone()));
+    let command = own_commands::called(&input.asked.commands, text);
+    let command = command.map(|(own, _)| (format!("/{}", own.row.name), own.allowed_tools.clone()));
+    for (name, tools) in skill.into_iter().chain(command) {
+        skills::allow(&name, tools, &dispatcher.policy, events);
     }
     let again = input.attachments.is_empty() && message::waiting(text, conversation, &cx.redactor).is_some();
     let mut message = UserMessage::new(&cx.redactor.redact_typed(text));
