@@ -146,7 +146,6 @@ pub fn asked(conversation: &Conversation) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The files that the turn touched, and whether they differ from before.
 fn net_changes(journal: &Journal, from: ItemId) -> HashMap<PathBuf, bool> {
     let lines = journal.lines();
     let is_ours = |line: &JournalRecord| matches!(line, JournalRecord::Turn { item, .. } if *item >= from.0);

@@ -61,7 +61,6 @@ impl Nudges {
         Ok(())
     }
 
-    /// The reply was cut: the model continues where it stopped.
     pub fn cut(
         &mut self,
         said_something: bool,

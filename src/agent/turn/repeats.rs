@@ -2,6 +2,9 @@
 
 use crate::work::work_log::CallMark;
 
+/// Behind a failure its reply may have more calls.
+const OF_REPLY: usize = 3;
+
 #[derive(Debug, PartialEq, Eq)]
 pub struct Repeat {
     pub calls: Vec<u64>,
@@ -28,11 +31,12 @@ impl Repeat {
 /// `calls` are those since the last change, oldest first.
 pub fn of<'a>(calls: impl DoubleEndedIterator<Item = &'a CallMark>) -> Option<Repeat> {
     let newest: Vec<&CallMark> = calls.rev().collect();
-    let last = *newest.first()?;
-    let failures =
-        if last.failed && !last.polls { newest.iter().filter(|call| call.is_same(last)).count() } else { 0 };
+    let failure = newest.iter().take(OF_REPLY).find(|call| call.failed && !call.polls);
+    let last = *failure.or(newest.first())?;
+    let failures = failure.map_or(0, |last| newest.iter().filter(|call| call.is_same(last)).count());
     let (rounds, length) = (2..=3).map(|length| (rounds(&newest, length), length)).max().unwrap_or_default();
-    let calls = newest.iter().take(if rounds > 1 { length } else { 1 }).map(|call| call.call).collect();
+    let cycle = newest.iter().take(if rounds > 1 { length } else { 0 });
+    let calls = cycle.map(|call| call.call).chain([last.call]).collect();
     let (shown, waits) = (last.shown.clone(), last.waits);
     (failures > 1 || rounds > 1).then_some(Repeat { calls, failures, waits, rounds, shown })
 }

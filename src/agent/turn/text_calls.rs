@@ -367,7 +367,6 @@ mod tests {
         assert_eq!(read(both, &TOOLS).unwrap().1.len(), 2);
     }
 
-    /// The tool then says what is wrong.
     #[test]
     fn broken_and_unknown_calls_are_calls() {
         for (text, tool, args) in [

@@ -193,7 +193,6 @@ impl WorkLog {
         changes
     }
 
-    /// Files whose last edit in this turn was not made.
     pub fn failed_edits(&self) -> Vec<&str> {
         let mut failed: Vec<(&str, bool)> = Vec::new();
         for (_, event) in self.of_turn() {
@@ -227,7 +226,7 @@ impl WorkLog {
         self.of_turn().find_map(|(id, event)| matches!(event, WorkEvent::Changed(_)).then_some(id))
     }
 
-    /// The turn's calls after its last change, oldest first; with `whole`, after its start.
+    /// The turn's calls after its last change, oldest first.
     pub fn calls(&self) -> impl DoubleEndedIterator<Item = &CallMark> {
         let from = self.turn_start();
         let events = self.events.all();

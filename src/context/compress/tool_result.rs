@@ -113,11 +113,12 @@ fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult)
         .take_while(|other| now.saturating_sub(other.arrived_at) <= IN_VIEW)
         .filter(|other| other.form() == FormName::Full);
     for other in earlier {
-        if !matches!(&*other.item, Item::ToolResult(before) if before.tool == result.tool) {
+        let Item::ToolResult(before) = &*other.item else { continue };
+        if before.tool != result.tool {
             continue;
         }
         if other.text() == entry.text() {
-            return Some(references::same(other.id, path));
+            return Some(references::same(other.id, path, before.envelope.data.subject()));
         }
         if path.is_none() || working_set::viewed_path(&other.item) != path {
             continue;

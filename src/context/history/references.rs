@@ -7,11 +7,15 @@ use super::entry::HistoryEntry;
 use super::manager::HistoryManager;
 use crate::session::record::{Batch, CauseKind, FormName};
 use base::model::item::ItemId;
+use base::text::one_line;
 
-pub fn same(id: ItemId, path: Option<&str>) -> String {
-    match path {
-        Some(path) => format!("[{path} is unchanged since {id}, which shows it]"),
-        None => format!("[the same output as {id}]"),
+const SHOWN_CHARS: usize = 60;
+
+pub fn same(id: ItemId, path: Option<&str>, subject: Option<&str>) -> String {
+    match (path, subject) {
+        (Some(path), _) => format!("[{path} is unchanged since {id}, which shows it]"),
+        (_, Some(subject)) => format!("[the same output as {id}, `{}`]", one_line(subject, SHOWN_CHARS)),
+        _ => format!("[the same output as {id}]"),
     }
 }
 
@@ -72,8 +76,9 @@ mod tests {
     fn references_are_found_in_their_own_sentences() {
         let (id, own) = (ItemId(31), ItemId(40));
         for text in [
-            same(id, Some("src/a #2.rs")),
-            same(id, None),
+            same(id, Some("src/a #2.rs"), None),
+            same(id, None, None),
+            same(id, None, Some("grep '#5'")),
             format!("12\tx\n{}\n13\ty", lines(1, 9, "a.rs", id)),
             changes(id, own, "@@ -1 +1 @@\n[#7]\n"),
         ] {

@@ -190,6 +190,11 @@ fn a_model_that_is_stuck_is_stopped() {
             && run.last_body().contains("has failed 4 times")
     );
     assert!(!run.last_body().contains("the same output as"), "{}", run.last_body());
+    // Also if each reply ends with a call that works.
+    let edit = json!({"path": "a.py", "old_string": "return 7", "new_string": "return 2"});
+    let beside = || answer().call("Edit", edit.clone()).call("Bash", json!({"command": "sh ./check.sh"}));
+    let run = run_with(project(), &[], "Make it 2", (0..20).map(|_| beside()).collect());
+    assert_eq!((run.code, run.requests.len(), run.nudges.len()), (13, 13, 1), "{}", run.end);
     // A poll is none, nor is a test that is run again after a change.
     let polls = vec![
         answer().call("Bash", json!({"command": "sleep 300", "background": true})),
