@@ -32,16 +32,14 @@ fn one_of(words: &[Value], value: Value) -> Value {
 }
 
 fn string(value: Value) -> Result<Value, Misfit> {
+    // An option of a question, with its own description; a file, with its lines.
+    let named =
+        ["label", "path"].iter().find_map(|key| value.get(*key)).filter(|text| text.is_string()).cloned();
     match value {
         Value::String(_) => Ok(value),
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string().into()),
         Value::Array(mut list) if list.len() == 1 => string(list.remove(0)),
-        // An option of a question, with its own description; a file, with its lines.
-        Value::Object(ref object) => match ["label", "path"].iter().find_map(|key| object.get(*key)) {
-            Some(text @ Value::String(_)) => Ok(text.clone()),
-            _ => Err(misfit("a string", &value)),
-        },
-        value => Err(misfit("a string", &value)),
+        value => named.ok_or_else(|| misfit("a string", &value)),
     }
 }
 

@@ -103,18 +103,15 @@ fn shaped(
     for (key, property) in schema["properties"].as_object().into_iter().flatten() {
         let Some(value) = object.remove(key) else { continue };
         let value = match coerce::coerce(property, value) {
+            Ok(Value::Array(list)) if property["items"]["properties"].is_object() => {
+                Value::Array(items(tool, key, &property["items"], list, ignored)?)
+            }
             Ok(value) => value,
             Err(coerce::Misfit::Nothing(shown)) => {
                 ignored.add(format!("{key}={shown}"));
                 continue;
             }
             Err(coerce::Misfit::Type(said)) => return Err(format!("{key} must be {said}")),
-        };
-        let value = match (value, &property["items"]) {
-            (Value::Array(list), item) if item["properties"].is_object() => {
-                Value::Array(items(tool, key, item, list, ignored)?)
-            }
-            (value, _) => value,
         };
         shaped.insert(key.clone(), value);
     }

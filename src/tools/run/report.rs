@@ -91,10 +91,8 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
             });
             cx.shell.set_cwd(folder);
         } else {
-            notes.push(format!(
-                "{} exists only in the sandbox; the current folder is unchanged",
-                folder.display()
-            ));
+            let gone = folder.display();
+            notes.push(format!("{gone} exists only in the sandbox; the current folder is unchanged"));
         }
     }
     if !outcome.cancelled && !outcome.timed_out && os::group_lives(outcome.leader) {
