@@ -67,12 +67,8 @@ pub struct Show {
 }
 
 impl Show {
-    pub fn new(json: bool) -> Self {
-        Self { json, last: Arc::default(), log: None }
-    }
-
-    pub fn with_log(self, log: Option<File>) -> Self {
-        Self { log: log.map(Arc::new), ..self }
+    pub fn new(json: bool, log: Option<File>) -> Self {
+        Self { json, last: Arc::default(), log: log.map(Arc::new) }
     }
 
     /// Ignores a closed output: the files are what counts.

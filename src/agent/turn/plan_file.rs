@@ -84,7 +84,9 @@ pub async fn ask(plan: PlanRequest, dispatcher: &Dispatcher, control: &TurnContr
             let _ = control.events.send(Event::Permission(permission));
             let PlanRequest { path, text } = plan;
             let file = dispatcher.root().join(&path);
-            let edited = task::blocking(move || was_edited(&file, &text)).await.unwrap_or(true);
+            let is_edited =
+                move || file::small_text(&file, MAX_BYTES).is_none_or(|now| now.trim_end() != text);
+            let edited = task::blocking(is_edited).await.unwrap_or(true);
             let how = if edited { "I have changed it: read it first" } else { "It is as you wrote it" };
             control.steer(format!(
                 "Carry out the plan in {path}. {how}. Tick off its steps as you finish them."
@@ -93,8 +95,4 @@ pub async fn ask(plan: PlanRequest, dispatcher: &Dispatcher, control: &TurnContr
         Some(Answer::No { note }) if !note.is_empty() => control.steer(note),
         _ => {}
     }
-}
-
-fn was_edited(path: &Path, plan: &str) -> bool {
-    file::small_text(path, MAX_BYTES).is_none_or(|text| text.trim_end() != plan)
 }

@@ -71,25 +71,26 @@ impl Corpus {
         self.containing.get(term).copied().unwrap_or(0)
     }
 
+    pub fn score(&self, document: usize, term: &str) -> f64 {
+        let Some(document) = self.documents.get(document) else { return 0.0 };
+        let Some(count) = document.counts.get(term) else { return 0.0 };
+        let mean_length = (self.total_length / self.documents.len() as f64).max(1.0);
+        let norm = 1.0 - LENGTH_PENALTY + LENGTH_PENALTY * f64::from(document.length) / mean_length;
+        let (count, rarity) = (f64::from(*count), rarity(self.holding(term) as usize, self.documents.len()));
+        f64::from(rarity) * count * (SATURATION + 1.0) / (count + SATURATION * norm)
+    }
+
     /// Documents with at least one of the terms, best first; ties in insertion order.
     pub fn rank(&self, query: &[Term]) -> Vec<ScoredDocument> {
-        let mean_length = (self.total_length / self.documents.len().max(1) as f64).max(1.0);
-        let rarity: Vec<f64> = query
-            .iter()
-            .map(|term| f64::from(rarity(self.holding(&term.text) as usize, self.documents.len())))
-            .collect();
-        let mut hits: Vec<ScoredDocument> = self
-            .documents
-            .iter()
-            .enumerate()
-            .filter_map(|(number, document)| {
-                let norm = 1.0 - LENGTH_PENALTY + LENGTH_PENALTY * f64::from(document.length) / mean_length;
-                let mut hit = ScoredDocument { document: number, score: 0.0, matched: Vec::new() };
+        let mut hits: Vec<ScoredDocument> = (0..self.documents.len())
+            .filter_map(|document| {
+                let mut hit = ScoredDocument { document, score: 0.0, matched: Vec::new() };
                 for (place, term) in query.iter().enumerate() {
-                    let Some(count) = document.counts.get(term.text.as_str()) else { continue };
-                    let count = f64::from(*count);
-                    hit.score += rarity[place] * count * (SATURATION + 1.0) / (count + SATURATION * norm);
-                    hit.matched.push(place);
+                    let score = self.score(document, &term.text);
+                    if score > 0.0 {
+                        hit.score += score;
+                        hit.matched.push(place);
+                    }
                 }
                 (!hit.matched.is_empty()).then_some(hit)
             })

@@ -74,9 +74,10 @@ pub fn rewrite(
             done.words.extend(args.by_ref());
             break;
         }
-        if !text.starts_with('-') || text == "-" {
+        if !is_option(&text) {
             done.words.push(arg);
-            done.option_after_word |= done.words.len() == 1 && args.peek().is_some_and(starts_option);
+            done.option_after_word |=
+                done.words.len() == 1 && args.peek().and_then(|next| next.to_str()).is_some_and(is_option);
             continue;
         }
         let (name, inline) = match text.split_once('=').filter(|_| text.starts_with("--")) {
@@ -96,7 +97,7 @@ pub fn rewrite(
             (Takes::Nothing, None) => Vec::new(),
             (_, Some(value)) => vec![value],
             (Takes::One, None) => vec![next(|_| true).ok_or_else(|| no_value(name, row))?],
-            (Takes::Maybe, None) => next(is_value).into_iter().collect(),
+            (Takes::Maybe, None) => next(|next| !is_option(next)).into_iter().collect(),
             (Takes::Many, None) => {
                 let first = next(|_| true).ok_or_else(|| no_value(name, row))?;
                 std::iter::once(first).chain(std::iter::from_fn(|| next(is_more))).collect()
@@ -179,12 +180,8 @@ fn chosen(choices: &str, value: &str) -> Result<Vec<String>, String> {
     }
 }
 
-fn starts_option(arg: &OsString) -> bool {
-    arg.to_str().is_some_and(|text| text.starts_with('-') && text != "-")
-}
-
-fn is_value(text: &str) -> bool {
-    !text.starts_with('-')
+fn is_option(text: &str) -> bool {
+    text.starts_with('-') && text != "-"
 }
 
 /// A tool, a path or JSON, and not the task that follows a list.

@@ -52,10 +52,6 @@ pub fn folders_below(workspace: &Path, touched: &Path) -> Vec<PathBuf> {
     folders
 }
 
-pub fn has_any(folder: &Path) -> bool {
-    !always_of(folder).is_empty()
-}
-
 pub fn always_of(folder: &Path) -> Vec<PathBuf> {
     let rules = cursor::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
     rules_file::candidates(folder).into_iter().chain(rules).chain(rules_file::local(folder)).collect()

@@ -112,7 +112,8 @@ impl ProjectRules {
         for touched in touched.iter().filter(|touched| touched.starts_with(workspace)) {
             let below = folder_rules::folders_below(workspace, touched);
             for (depth, folder) in below.iter().enumerate() {
-                if folder_rules::has_any(folder) && !folder_rules::any_ignored(&below[..=depth]) {
+                if !folder_rules::always_of(folder).is_empty() && !folder_rules::any_ignored(&below[..=depth])
+                {
                     paths.push((folder.clone(), true));
                 }
             }

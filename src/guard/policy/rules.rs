@@ -242,16 +242,12 @@ impl Rules {
         command_prefix::covers(call, self.writes_allowed(), prefixes)
     }
 
-    pub fn host_allowed(&self, host: &str) -> bool {
-        self.allowed(&SessionGrant::Host(host.to_owned()))
-    }
-
     pub fn tool_allowed(&self, server: &str, tool: &str) -> bool {
         let grant = |tool: &str| SessionGrant::Tool(format!("{server}.{tool}"));
         self.allowed(&grant(tool)) || self.allowed(&grant("*"))
     }
 
-    fn allowed(&self, grant: &SessionGrant) -> bool {
+    pub fn allowed(&self, grant: &SessionGrant) -> bool {
         self.granted().any(|one| one == grant) || self.stored.grants().any(|kept| kept == *grant)
     }
 

@@ -7,6 +7,7 @@ use super::access::Access;
 use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
 use super::path_scope::PathScope;
 use super::rules::Rules;
+use super::session_grant::SessionGrant;
 use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::sandbox::protected_paths;
 use base::config::mode::Mode;
@@ -104,7 +105,7 @@ impl VerdictInputs<'_> {
                 deny(format!("{}: commands have no network", self.read_only_reason()))
             }
             Access::Network => ask("needs network access".to_owned()),
-            Access::Host(host) if self.rules.host_allowed(host) => Verdict::Allow,
+            Access::Host(host) if self.rules.allowed(&SessionGrant::Host(host.clone())) => Verdict::Allow,
             Access::Host(host) => ask(format!("fetches a page from {host}")),
             Access::Remote { server, tool, .. } if self.rules.tool_allowed(server, tool) => Verdict::Allow,
             Access::Remote { reads: true, .. } if self.permission == Permission::Auto => Verdict::Allow,

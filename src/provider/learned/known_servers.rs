@@ -105,10 +105,6 @@ impl ServerRecord {
     fn refuse(&mut self, tokens: u64, now: u64) {
         (self.refused, self.refused_ms, self.asked_ms) = (Some(tokens), now, 0);
     }
-
-    fn last_ms(&self) -> u64 {
-        self.asked_ms.max(self.refused_ms).max(self.fields_ms)
-    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -174,7 +170,9 @@ impl KnownServers {
             record = at.map(|at| windows.swap_remove(at).record).unwrap_or_default();
             change(&mut record);
             windows.push(Entry { place: place.clone(), record: record.clone() });
-            windows.sort_by_key(|entry| std::cmp::Reverse(entry.record.last_ms()));
+            let last_ms =
+                |record: &ServerRecord| record.asked_ms.max(record.refused_ms).max(record.fields_ms);
+            windows.sort_by_key(|entry| std::cmp::Reverse(last_ms(&entry.record)));
             windows.truncate(MAX_SERVERS);
             Ok(Some(serde_json::to_vec_pretty(&Contents { version: VERSION, windows })?))
         });

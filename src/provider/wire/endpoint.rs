@@ -128,7 +128,7 @@ impl Endpoint {
     pub fn transport_error(&self, error: &reqwest::Error) -> ProviderError {
         let message = error_mapping::without_key(&http::root_cause(error), self.key().as_ref());
         let url = self.display_url.clone();
-        if http::is_tls(error) {
+        if causes(error).any(<dyn std::error::Error>::is::<rustls::Error>) {
             ProviderError::Tls { url, message }
         } else if error.is_connect() {
             ProviderError::Connect { url, message }

@@ -177,10 +177,6 @@ pub fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + '
     })
 }
 
-pub fn is_tls(error: &reqwest::Error) -> bool {
-    causes(error).any(<dyn StdError>::is::<rustls::Error>)
-}
-
 #[derive(Debug, Error)]
 pub enum BodyError {
     #[error(transparent)]

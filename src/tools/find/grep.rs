@@ -282,11 +282,9 @@ const LETTERS: &str = r". * + ? ^ $ and brackets are operators unless a backslas
 /// Other interpretations of a pattern without matches, most likely first: grep syntax (`\|` means or) or plain text.
 fn readings(pattern: &str) -> Vec<Reading> {
     let reading = |pattern, why| Reading { pattern, why };
-    let mut readings = if has_escaped_bar(pattern) {
-        vec![
-            reading(rewritten(pattern, |c, escaped| escaped && c == '|'), BAR),
-            reading(rewritten(pattern, |c, _| "(){}+?|".contains(c)), BASIC),
-        ]
+    let without_bars = rewritten(pattern, |c, escaped| escaped && c == '|');
+    let mut readings = if without_bars != pattern {
+        vec![reading(without_bars, BAR), reading(rewritten(pattern, |c, _| "(){}+?|".contains(c)), BASIC)]
     } else {
         vec![
             reading(rewritten(pattern, |c, escaped| !escaped && "()[]{}".contains(c)), BRACKETS),
@@ -296,10 +294,6 @@ fn readings(pattern: &str) -> Vec<Reading> {
     readings.retain(|reading| reading.pattern != pattern);
     readings.dedup_by(|a, b| a.pattern == b.pattern);
     readings
-}
-
-fn has_escaped_bar(pattern: &str) -> bool {
-    rewritten(pattern, |c, escaped| escaped && c == '|') != pattern
 }
 
 /// Adds or removes a backslash before the characters that `wanted` accepts.

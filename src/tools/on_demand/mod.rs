@@ -1,5 +1,4 @@
 //! Tools that cost no tokens until they are used.
 
 pub mod more_tools;
-pub mod tool_search;
 pub mod toolbox;

@@ -6,6 +6,7 @@ use super::definition::Skill;
 use super::suggest;
 use base::config::trusted::skill_files::SkillFile;
 use base::path;
+use base::search::by_meaning;
 use base::text::elide;
 
 /// Characters of the listing in the tool's description: about 110 tokens with the rest of it.
@@ -93,7 +94,7 @@ impl SkillSet {
     /// The model's skills that match a query, or all if none does.
     pub fn search(&self, query: &str, most: usize) -> Vec<&Skill> {
         let all: Vec<&Skill> = self.for_model().collect();
-        let found = suggest::best(query, &described(&all), most);
+        let found = by_meaning::best(query, &described(&all), most);
         match found.is_empty() {
             true => all.into_iter().take(most).collect(),
             false => found.into_iter().map(|place| all[place]).collect(),

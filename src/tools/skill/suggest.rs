@@ -1,8 +1,7 @@
-//! Which of several described things a text is about. Strict for suggestions, generous for queries.
+//! Which of several described things a text is clearly about: for suggestions that nobody asked for.
 
 use std::collections::HashSet;
 
-use base::search::bm25::Corpus;
 use base::search::words;
 
 /// A match in the name counts as two in the description.
@@ -12,28 +11,21 @@ const LEAST: usize = 4;
 /// A longer text matches more words by chance: one more point is required per this many terms.
 const TERMS_PER_POINT: usize = 15;
 
-/// The best matches of a query, best first, as indexes into `things` (name, description).
-pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
-    let terms = words::telling(query);
-    let mut corpus = Corpus::only(&terms);
-    for (name, description) in things {
-        corpus.add(&[(IN_NAME as f32, name), (1.0, description)]);
-    }
-    corpus.rank(&terms).into_iter().take(most).map(|hit| hit.document).collect()
-}
-
+/// Those that the text is clearly about, best first, as indexes into `things` (name, description).
 pub fn clear(text: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     let asked: HashSet<String> = words::telling(text).into_iter().map(|term| term.text).collect();
     let least = LEAST + asked.len() / TERMS_PER_POINT;
-    let is_clear = |place: &usize| {
-        let (name, description) = things[*place];
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for (at, (name, description)) in things.iter().enumerate() {
         let of_name: HashSet<String> = parts(name);
-        let said = of_name.iter().filter(|term| asked.contains(*term)).count();
-        let described = parts(description);
-        let points = said * IN_NAME + described.iter().filter(|term| asked.contains(*term)).count();
-        !of_name.is_empty() && said == of_name.len() || points >= least
-    };
-    best(text, things, things.len()).into_iter().filter(is_clear).take(most).collect()
+        let said = of_name.intersection(&asked).count();
+        let points = said * IN_NAME + parts(description).intersection(&asked).count();
+        if !of_name.is_empty() && said == of_name.len() || points >= least {
+            found.push((points, at));
+        }
+    }
+    found.sort_by_key(|(points, _)| std::cmp::Reverse(*points));
+    found.into_iter().take(most).map(|(_, at)| at).collect()
 }
 
 fn parts(text: &str) -> HashSet<String> {
@@ -73,6 +65,5 @@ mod tests {
         ] {
             assert_eq!(clear(other), Vec::<usize>::new(), "{other}");
         }
-        assert_eq!(best("forms", &things, 3), [0]);
     }
 }

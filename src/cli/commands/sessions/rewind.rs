@@ -75,7 +75,8 @@ pub fn run(cli: &SharedArgs, args: &RewindArgs) -> Result<bool, Failure> {
     let lines = journal.lines();
     let points = rewind::points(&conversation, &lines);
     let Some(name) = &args.to else {
-        let out = if args.json { json_lines(&points) } else { list(&points) };
+        let json_lines = || points.iter().map(|point| format!("{}\n", json!(point))).collect();
+        let out = if args.json { json_lines() } else { list(&points) };
         return report::show(args.json, &out).map(|()| true);
     };
     let wanted = name.trim_start_matches('#');
@@ -100,10 +101,6 @@ pub fn run(cli: &SharedArgs, args: &RewindArgs) -> Result<bool, Failure> {
     let done = task.finish(&mut conversation, files)?;
     report::show(args.json, &if args.json { format!("{}\n", json!(done)) } else { said(&done) })?;
     Ok(done.left.is_empty())
-}
-
-fn json_lines(points: &[RewindPoint]) -> String {
-    points.iter().map(|point| format!("{}\n", json!(point))).collect()
 }
 
 fn list(points: &[RewindPoint]) -> String {

@@ -222,7 +222,7 @@ async fn merge(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failur
         );
         let agents = session(cli).await?;
         let elsewhere = agents.setup.agents_in(&tree.path);
-        let mut roles = Roles::new(agents, Show::new(false));
+        let mut roles = Roles::new(agents, Show::new(false, None));
         let part = RoleTask::new("qa_fixer", format!("merge of {branch}"), prompts::merge(&task, &conflicts));
         let part = RoleTask { elsewhere: Some(elsewhere), start: RoleStart::Fresh, ..part };
         let hint = "merge it by hand, or try again with another --model; your files are unchanged";

@@ -126,7 +126,7 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
         kept_in: Some(root),
     };
     let log = record::new_log(&record::path_of(&project_state, &run_id)).ok();
-    let show = Show::new(args.json).with_log(log);
+    let show = Show::new(args.json, log);
     let work = async {
         let result = match drive(session, task.as_deref(), options, show).await {
             None => Ok(ExitCode::Interrupted as u8),

@@ -101,7 +101,8 @@ async fn build_story(folder: &Path) -> Result<u8, Failure> {
     ))?;
     let session = assemble::roles(setup(folder, BUILD, false)?)?;
     let options = BuildOptions { parallel: 1, ..BuildOptions::default() };
-    let Some((text, code)) = build_command::drive(session, Some(BUILD_TASK), options, Show::new(false)).await
+    let Some((text, code)) =
+        build_command::drive(session, Some(BUILD_TASK), options, Show::new(false, None)).await
     else {
         return Ok(130);
     };

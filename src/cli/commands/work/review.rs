@@ -56,7 +56,7 @@ pub async fn run(cli: &SharedArgs, args: &ReviewArgs) -> Result<u8, Failure> {
     let setup = agent_setup::setup(cli, false, &SessionSelector::New).await?;
     let session = assemble::roles(setup)?;
     let cancel = CancellationToken::new();
-    let mut roles = Roles::new(session, Show::new(true));
+    let mut roles = Roles::new(session, Show::new(true, None));
     roles.session.agents.dispatcher.cx.cancel = cancel.clone();
     let reviewed = build::until_second_interrupt(review(&mut roles, args), &cancel).await;
     let Some(reviewed) = reviewed.filter(|_| !cancel.is_cancelled()) else {

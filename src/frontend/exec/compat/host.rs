@@ -217,11 +217,12 @@ pub fn answer(question: &Question, input: &Value, answer: Result<Value, String>)
         }
         Err(why) => return Answer::No { note: why },
     };
+    let allows = |update: &Value| update["type"] == "addRules" && update["behavior"] == "allow";
     let changed = answer["updatedInput"].as_object().filter(|changed| input.as_object() != Some(changed));
     match question {
         Question::Approval(request) => match changed {
             Some(changed) => Answer::Changed { args: claude_tools::args(&request.tool, changed) },
-            None if allows_more(&answer) => Answer::Session,
+            None if updates(&answer).any(allows) => Answer::Session,
             None => Answer::Once,
         },
         Question::Ask { questions } => {
@@ -238,10 +239,6 @@ pub fn answer(question: &Question, input: &Value, answer: Result<Value, String>)
 
 fn updates(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["updatedPermissions"].as_array().into_iter().flatten()
-}
-
-fn allows_more(answer: &Value) -> bool {
-    updates(answer).any(|update| update["type"] == "addRules" && update["behavior"] == "allow")
 }
 
 /// What else an answer wants: another permission mode.

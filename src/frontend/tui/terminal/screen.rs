@@ -129,7 +129,8 @@ impl<W: Write> Screen<W> {
         {
             self.drawn.clear();
         }
-        let mut kept = common_end(&self.drawn, &rows);
+        let ends = self.drawn.iter().rev().zip(rows.iter().rev());
+        let mut kept = ends.take_while(|(before, after)| before == after).count();
         if self.drawn.is_empty() {
             self.print(&printed)?;
         } else {
@@ -375,10 +376,6 @@ fn used(row: &[Cell]) -> usize {
     let last = row.iter().rposition(|cell| *cell != Cell::default());
     let used = last.map_or(0, |at| at + row[at].symbol().width().max(1));
     used.min(row.len())
-}
-
-fn common_end(before: &[Vec<Cell>], after: &[Vec<Cell>]) -> usize {
-    before.iter().rev().zip(after.iter().rev()).take_while(|(before, after)| before == after).count()
 }
 
 /// The columns to rewrite. Never starts at the second half of a wide character, and extends to the row's end

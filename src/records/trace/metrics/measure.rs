@@ -157,10 +157,10 @@ impl<'a> Meter<'a> {
         self.sums.cached_tokens += self.last.1;
         self.sums.overflows += u64::from(total > self.window);
         self.peak = self.peak.max(total);
-        for need in self.originals.needs.used_after(n) {
+        for need in self.originals.needs.used.get(n).into_iter().flatten() {
             let kind = self.originals.needs.kind(*need);
             for strictness in [ANYWHERE, GENUINE, OBSERVED] {
-                if strictness < OBSERVED || self.originals.was_observed(*need, n) {
+                if strictness < OBSERVED || self.originals.observed_since[*need] <= n {
                     self.sums.used[strictness][kind] += 1;
                     self.sums.held[strictness][kind] += u64::from(self.view.holds(*need, strictness));
                 }

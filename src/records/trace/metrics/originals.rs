@@ -29,7 +29,7 @@ struct GenuineLine {
 pub struct SourceTexts {
     pub needs: Needs,
     /// For each need, the first request after an observation showed it.
-    observed_since: Vec<usize>,
+    pub observed_since: Vec<usize>,
     lines: HashMap<String, GenuineLine>,
     pub replies: Vec<Vec<Fingerprint>>,
     pub edits: EditNeeds,
@@ -72,10 +72,6 @@ impl SourceTexts {
                 }
             }
         }
-    }
-
-    pub fn was_observed(&self, need: usize, n: usize) -> bool {
-        self.observed_since[need] <= n
     }
 
     /// The needs in a message of request `n`, each with its strictness.

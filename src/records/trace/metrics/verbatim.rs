@@ -30,7 +30,7 @@ pub struct Needs {
     files: HashMap<String, usize>,
     lines: HashMap<[u8; LINE_CHARS], Vec<usize>>,
     /// For each request, the needs of the calls in its answer.
-    used: Vec<Vec<usize>>,
+    pub used: Vec<Vec<usize>>,
 }
 
 impl Needs {
@@ -106,10 +106,6 @@ impl Needs {
 
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
-    }
-
-    pub fn used_after(&self, n: usize) -> &[usize] {
-        self.used.get(n).map_or(&[], Vec::as_slice)
     }
 
     /// Index of the need's kind: name, file name or line.

@@ -231,17 +231,11 @@ pub fn check_name(name: &str) -> Result<(), String> {
 
 pub fn servers_of(config: &Value) -> Option<&Map<String, Value>> {
     let within = |key: &str| config.get(key).and_then(Value::as_object);
-    let opencode = || {
-        let mcp = within("mcp")?;
-        // v2 has them one level deeper.
-        Some(
-            mcp.get("servers")
-                .and_then(Value::as_object)
-                .filter(|all| !all.contains_key("type"))
-                .unwrap_or(mcp),
-        )
-    };
-    within("mcpServers").or_else(|| within("mcp_servers")).or_else(opencode).or_else(|| within("servers"))
+    let of_opencode = within("mcp");
+    // v2 has them one level deeper.
+    let deeper = of_opencode.and_then(|mcp| mcp.get("servers")?.as_object());
+    let deeper = deeper.filter(|all| !all.contains_key("type"));
+    within("mcpServers").or(within("mcp_servers")).or(deeper).or(of_opencode).or(within("servers"))
 }
 
 /// The servers of one file, and what is wrong with invalid ones.
@@ -263,14 +257,11 @@ pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     };
     let (mut servers, mut problems) = (Vec::new(), Vec::new());
     for (name, entry) in entries {
-        if of_vscode && entry.to_string().contains("${input:") {
-            problems.push(format!(
-                "{}: server '{name}' is ignored: VS Code asks for its ${{input:…}}; name a ${{VARIABLE}} instead",
-                path.display()
-            ));
-            continue;
-        }
-        match Entry::read(entry).and_then(|entry| entry.server(name, path)) {
+        let read = match of_vscode && entry.to_string().contains("${input:") {
+            true => Err("VS Code asks for its ${input:…}; name a ${VARIABLE} instead".to_owned()),
+            false => Entry::read(entry).and_then(|entry| entry.server(name, path)),
+        };
+        match read {
             Ok(server) => servers.push(server),
             Err(what) => problems.push(format!("{}: server '{name}' is ignored: {what}", path.display())),
         }

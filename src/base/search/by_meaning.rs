@@ -1,0 +1,122 @@
+//! Finds tools and skills for a question in plain words: BM25 over names and descriptions, where a word also finds those of its
+//! meaning, and a thing counts for more the more of its name was asked for.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use super::bm25::Corpus;
+use super::fold::stem;
+use super::words::{self, Term, TermKind, listed};
+
+const IN_NAME_FIRST_SENTENCE_AND_REST: [f32; 3] = [2.0, 1.5, 0.5];
+const BY_MEANING: f64 = 0.6;
+const SERVER_NAMED: f64 = 1.4;
+const FIRST_SENTENCE: usize = 200;
+
+const GLUE: &str = "a about all am an and any are as at be by can could did do does for from give had has have how i in is it \
+    its let me my of on or our please should so some tell that the their them there these they this those to up us was we \
+    were what when where which who why will with would you your";
+
+/// Words of one meaning, in which questions and the authors of tools differ: a line each. Two words of a question are `one_phrase`.
+const SAME: &str = include_str!("meanings.txt");
+
+static MEANINGS: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
+    let mut meanings: HashMap<String, HashSet<String>> = HashMap::new();
+    for line in SAME.lines() {
+        let form = |word: &str| if word.contains('_') { word.to_owned() } else { stem(word).to_owned() };
+        let words: Vec<String> = line.split(' ').map(form).collect();
+        for word in &words {
+            meanings.entry(word.clone()).or_default().extend(words.iter().cloned());
+        }
+    }
+    meanings
+});
+
+/// Each word or phrase of the question: the words that answer it, and how much each counts.
+fn asked(mut left: &[&str]) -> Vec<Vec<(String, f64)>> {
+    let mut asked = Vec::new();
+    while let [word, after @ ..] = left {
+        let phrase = after.first().map(|next| format!("{word}_{next}").to_lowercase());
+        let phrase = phrase.filter(|phrase| MEANINGS.contains_key(phrase));
+        left = &after[usize::from(phrase.is_some())..];
+        match phrase {
+            Some(phrase) => asked.push(phrase),
+            None if listed(GLUE, &word.to_lowercase()) => {}
+            None => words::each(word, |word, _| asked.push(word.to_owned())),
+        }
+    }
+    let with_meanings = |word: String| {
+        let others = MEANINGS.get(&word).into_iter().flatten().map(|other| (other.clone(), BY_MEANING));
+        others.chain([(word.clone(), 1.0)]).collect()
+    };
+    asked.into_iter().map(with_meanings).collect()
+}
+
+/// `things` are names, which may begin with their server's and a dot, and descriptions.
+pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
+    let mut raw = Vec::new();
+    words::raw(query, |word| raw.push(word));
+    let asked = asked(&raw);
+    let term = |(text, _): &(String, f64)| Term { text: text.clone(), kind: TermKind::Word };
+    let mut corpus = Corpus::only(&asked.iter().flatten().map(term).collect::<Vec<_>>());
+    let [of_name, of_first, of_rest] = IN_NAME_FIRST_SENTENCE_AND_REST;
+    for (name, description) in things {
+        let (first, rest) = first_sentence(description);
+        corpus.add(&[(of_name, name), (of_first, first), (of_rest, rest)]);
+    }
+    let mut found: Vec<(f64, usize)> = Vec::new();
+    for (at, (name, _)) in things.iter().enumerate() {
+        let (server, name) = name.split_once('.').unwrap_or(("", name));
+        let (mut parts, mut covered) = (HashSet::new(), HashSet::new());
+        words::each(name, |word, kind| _ = kind != TermKind::Identifier && parts.insert(word.to_owned()));
+        words::each(server, |word, _| _ = parts.remove(word));
+        let mut score = 0.0;
+        for answers in &asked {
+            let scores = answers.iter().map(|(word, weight)| weight * corpus.score(at, word));
+            score += scores.fold(0.0, f64::max);
+            covered.extend(answers.iter().map(|(word, _)| word).filter(|word| parts.contains(*word)));
+        }
+        score *= 1.0 + covered.len() as f64 / parts.len().max(1) as f64;
+        let server = server.to_lowercase();
+        if raw.iter().any(|word| word.len() > 2 && server.starts_with(&word.to_lowercase())) {
+            score *= SERVER_NAMED;
+        }
+        found.extend((score > 0.0).then_some((score, at)));
+    }
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    found.into_iter().take(most).map(|(_, at)| at).collect()
+}
+
+fn first_sentence(text: &str) -> (&str, &str) {
+    let end = [". ", ": ", "; ", "\n"].iter().filter_map(|end| text.find(end)).min();
+    text.split_at(end.unwrap_or_else(|| text.floor_char_boundary(FIRST_SENTENCE)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_questions_find_their_tool() {
+        let table = include_str!("../../../tests/fixtures/more_tools.txt");
+        let (tools, questions) = table.split_once("---").unwrap_or_default();
+        let rows =
+            |text: &'static str| text.lines().filter(|line| line.contains(" | ") && !line.starts_with('#'));
+        let tool =
+            |row: &'static str| row.split_once(" | ").map(|(name, told)| (name, told.replace(" | ", "\n")));
+        let tools: Vec<(&str, String)> = rows(tools).filter_map(tool).collect();
+        let things: Vec<(&str, &str)> = tools.iter().map(|(name, told)| (*name, told.as_str())).collect();
+        let (mut first, mut five, mut missed) = (0, 0, Vec::new());
+        for row in rows(questions) {
+            let (question, right) = row.split_once(" | ").unwrap_or_default();
+            let found: Vec<&str> = best(question, &things, 5).into_iter().map(|at| things[at].0).collect();
+            first += usize::from(found.first().is_some_and(|name| listed(right, name)));
+            if found.iter().any(|name| listed(right, name)) {
+                five += 1;
+            } else {
+                missed.push(format!("{question}: {found:?}"));
+            }
+        }
+        assert!(first >= 24 && five == 30, "R@1 {first}, R@5 {five} of 30: {missed:#?}");
+    }
+}
