@@ -148,9 +148,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let cx = &mut dispatcher.cx;
     if loaded.work.inject_notes.is_some() {
         let root = workspace.clone();
-        let retriever = ContextRetriever::new(workspace, &setup.project_state).with_folders(&cx.folders);
-        let hints = Box::new(move |files: &[String]| notes::hints(&root, files));
-        cx.evidence = Some(Arc::new(retriever.with_hints(hints)));
+        let mut retriever = ContextRetriever::new(workspace, &setup.project_state).with_folders(&cx.folders);
+        retriever.hints = Some(Box::new(move |files: &[String]| notes::hints(&root, files)));
+        cx.evidence = Some(Arc::new(retriever));
     }
     cx.journal = Some(Arc::new(Journal::new(&setup.project_state, workspace)));
     cx.editor.clone_from(&setup.editor);

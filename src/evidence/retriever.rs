@@ -37,7 +37,7 @@ impl LocatedFiles {
 pub struct ContextRetriever {
     root: PathBuf,
     state: PathBuf,
-    hints: Option<Box<Hints>>,
+    pub hints: Option<Box<Hints>>,
     /// Of the folders that the user added, each with an index of its own.
     others: Vec<Self>,
     asked: Mutex<Vec<Keyword>>,
@@ -58,11 +58,6 @@ impl ContextRetriever {
         };
         let folders = folders.iter().filter(|folder| !folder.starts_with(&self.root));
         Self { others: folders.map(other).collect(), ..self }
-    }
-
-    #[must_use]
-    pub fn with_hints(self, hints: Box<Hints>) -> Self {
-        Self { hints: Some(hints), ..self }
     }
 
     /// Builds or updates the index. Blocks; for a background thread.

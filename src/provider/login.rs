@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// Answers in a sentence. `None` removes the saved key.
 pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<String, String> {
     let vendor = self::vendor(vendor)?;
-    let (name, exported) = (vendor.name(), saved_keys::exported_key(vendor));
+    let (name, exported) = (vendor.name(), vendor.key(&saved_keys::exported).map(|(name, _)| name));
     match (&key, vendor.account.is_empty()) {
         (_, true) => {}
         (Some(_), false) => {

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
@@ -44,6 +45,7 @@ fn a_codex_thread() {
         answer().reasoning("Hm.").text("Done.").usage(90, 20, 7).into(),
         text("```json\n{\"a\": 1}\n```"),
         text("Again."),
+        text("Forked."),
     ]);
     let settings = [
         "--sandbox",
@@ -107,6 +109,9 @@ fn a_codex_thread() {
     let out = codex(&place, &server, &["resume", "--last", "go on"], "");
     assert!(server.requests()[5].raw.contains("as JSON") && server.requests()[5].raw.contains("go on"));
     assert!(out.status.success(), "{}", stderr(&out));
+    let out = codex(&place, &server, &["fork", thread, "another way"], "");
+    assert_ne!(lines(&stdout(&out))[0]["thread_id"], thread);
+    assert!(server.requests()[6].raw.contains("go on") && server.requests()[6].raw.contains("another way"));
 }
 
 #[test]
@@ -122,7 +127,7 @@ fn a_codex_turn_that_fails() {
 #[test]
 fn codex_options_are_ours_or_say_what_is() {
     let place = Workplace::new();
-    let server = FakeServer::start(vec![text("1"), text("2"), text("3"), text("4"), text("5")]);
+    let server = FakeServer::start(["1", "2", "3", "4", "5", "6", "7"].map(text).into());
     let run = |args: &[&str]| {
         let url = server.base_url();
         let out =
@@ -141,10 +146,14 @@ fn codex_options_are_ours_or_say_what_is() {
         // Ours.
         (&["-c", "and on"], 0, ""),
         (&["resume", "--json"], 2, "the task is empty"),
+        (&["--json", "--color", "never", "y"], 0, "Codex's come with --experimental-json"),
     ] {
         let (got, out, err) = run(args);
         assert!(got == Some(code) && err.contains(said), "{args:?}: {got:?} {out}\n{err}");
     }
+    let base = server.base_url();
+    let mut called = place.command(&["exec", "--base-url", &base, "--model", "m", "--json", "z"]);
+    assert_eq!(lines(&stdout(&called.arg0("codex").output().unwrap()))[0]["type"], "thread.started");
     let last = &server.requests()[2].raw;
     assert!(last.contains("resume the download code") && last.contains("and on"), "{last}");
     // Options before the command, and a review without `exec`.

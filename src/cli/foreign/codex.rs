@@ -2,6 +2,7 @@
 //! them.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use super::rewrite::{OptionRow, Rewritten, Takes, rewrite, table};
@@ -13,6 +14,8 @@ const EXEC: &str = "Options of codex exec";
 static ROWS: LazyLock<Vec<OptionRow>> = LazyLock::new(|| table(EXEC));
 
 const NO_EFFECT: &str = "Codex's setting has no effect here; `mycode doctor --config` shows mycode's";
+
+const OUR_EVENTS: &str = "--json prints mycode's events; Codex's come with --experimental-json, or with --json where mycode is called codex";
 
 /// What stands behind `exec`, in our options, and which command of ours it is: `resume` and `review` are Codex's own.
 pub fn translated(
@@ -47,7 +50,14 @@ pub fn translated(
         done.add(&["--permission", level]);
     }
     resumed(&mut done);
-    if done.uses("--experimental-json") && std::env::var_os("CODEX_API_KEY").is_some() {
+    let called_codex =
+        std::env::args_os().next().is_some_and(|program| Path::new(&program).ends_with("codex"));
+    match done.options.iter_mut().find(|option| *option == "--json") {
+        Some(json) if called_codex => *json = "--format=codex".into(),
+        Some(_) if !done.used.is_empty() => done.notes.push(OUR_EVENTS.to_owned()),
+        _ => {}
+    }
+    if (called_codex || done.uses("--experimental-json")) && std::env::var_os("CODEX_API_KEY").is_some() {
         done.add(&["--api-key-env", "CODEX_API_KEY"]);
     }
     Ok((if reviews { "review" } else { "exec" }, done))
@@ -112,10 +122,11 @@ fn setting(arg: &OsString) -> Option<(String, String)> {
     is_key.then(|| (key.to_owned(), value))
 }
 
-/// `resume` alone, before an option or before a session is the command; as the beginning of a task it is a word.
+/// `resume` alone, before an option or a session is the command, and `fork` before a session; as a task's beginning it is a word.
 fn resumed(done: &mut Rewritten) {
     let word = |at: usize| done.words.get(at).and_then(|word| word.to_str());
-    if word(0) != Some("resume") {
+    let forks = word(0) == Some("fork");
+    if !forks && word(0) != Some("resume") {
         return;
     }
     let last = done.uses("--last");
@@ -124,7 +135,9 @@ fn resumed(done: &mut Rewritten) {
         Some(id) => {
             done.words.drain(..2);
             done.options.push(format!("--resume={id}").into());
+            done.options.extend(forks.then(|| "--fork".into()));
         }
+        None if forks => {}
         None if last || done.words.len() == 1 || done.option_after_word => {
             done.words.remove(0);
             done.add(&["--continue"]);

@@ -22,7 +22,7 @@ pub struct Transcript {
     pub unknown: usize,
     /// The step from which the next summary keeps everything.
     pub kept_at: Option<usize>,
-    calls: HashMap<String, usize>,
+    pub calls: HashMap<String, usize>,
     /// Returned where a reply is required but missing.
     spare: RecordedReply,
 }
@@ -126,10 +126,6 @@ impl Transcript {
             reply.results.push(result);
         }
         true
-    }
-
-    pub fn has_call(&self, id: &str) -> bool {
-        self.calls.contains_key(id)
     }
 
     pub fn last_reply(&mut self) -> Option<&mut RecordedReply> {

@@ -111,11 +111,7 @@ pub fn save(folder: &Path, vendor: &Vendor, key: Option<&Secret>) -> io::Result<
     Ok(had)
 }
 
-pub fn exported_key(vendor: &Vendor) -> Option<&str> {
-    vendor.key(&exported).map(|(name, _)| name)
-}
-
-fn exported(name: &str) -> Option<String> {
+pub fn exported(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 

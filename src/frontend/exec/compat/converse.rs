@@ -147,24 +147,19 @@ impl<O: Write> Talk<'_, O> {
                 Err(shown) => shown,
             },
             Event::Ask { id, question } => self.ask(id, question),
-            Event::AskClosed { id } => match self.link.withdraw(id) {
-                Some(line) => self.printer.write(&line),
-                None => Ok(()),
-            },
-            Event::Ledger(view) => match self.ledgers.pop_front() {
-                Some(id) => {
-                    self.printer.write(&response(&id, Ok(context_usage(&view, self.printer.model()))))
-                }
-                None => Ok(()),
-            },
+            Event::AskClosed { id } => {
+                self.link.withdraw(id).map_or(Ok(()), |line| self.printer.write(&line))
+            }
+            Event::Ledger(view) => self.ledgers.pop_front().map_or(Ok(()), |id| {
+                self.printer.write(&response(&id, Ok(context_usage(&view, self.printer.model()))))
+            }),
             event => {
                 self.answer.event(&event);
                 self.printer.event(&event)?;
                 // Commands come last of what a session begins with.
-                match matches!(event, Event::Commands(_)).then(|| self.link.initialize.take()).flatten() {
-                    Some(id) => self.printer.write(&response(&id, Ok(self.printer.initialized()))),
-                    None => Ok(()),
-                }
+                let waits =
+                    matches!(event, Event::Commands(_)).then(|| self.link.initialize.take()).flatten();
+                waits.map_or(Ok(()), |id| self.printer.write(&response(&id, Ok(self.printer.initialized()))))
             }
         }
     }
@@ -194,23 +189,25 @@ impl<O: Write> Talk<'_, O> {
                 self.queue.push_back(message);
                 Ok(())
             }
-            FromHost::Response { id, answer } => match self.link.waiting.remove(&id) {
-                Some(waiting) => self.answered(waiting, answer),
-                None => Ok(()),
+            FromHost::Response { id, answer } => {
+                let waiting = self.link.waiting.remove(&id);
+                waiting.map_or(Ok(()), |waiting| self.answered(waiting, answer))
+            }
+            FromHost::Request { id, request } => match request["subtype"].as_str().unwrap_or_default() {
+                "get_context_usage" => {
+                    self.ledgers.push_back(id);
+                    self.op(Control::ShowContext);
+                    Ok(())
+                }
+                "rewind_files" => {
+                    let step = self.rewinds.ask(&id, &request, &self.printer.user_messages);
+                    self.rewind(step)
+                }
+                kind => {
+                    let answer = self.requested(kind, &request);
+                    self.printer.write(&response(&id, answer))
+                }
             },
-            FromHost::Request { id, request } if request["subtype"] == "get_context_usage" => {
-                self.ledgers.push_back(id);
-                self.op(Control::ShowContext);
-                Ok(())
-            }
-            FromHost::Request { id, request } if request["subtype"] == "rewind_files" => {
-                let step = self.rewinds.ask(&id, &request, &self.printer.user_messages);
-                self.rewind(step)
-            }
-            FromHost::Request { id, request } => {
-                let answer = self.requested(&request);
-                self.printer.write(&response(&id, answer))
-            }
         }
     }
 
@@ -232,8 +229,7 @@ impl<O: Write> Talk<'_, O> {
         }
     }
 
-    fn requested(&mut self, request: &Value) -> Result<Value, String> {
-        let kind = request["subtype"].as_str().unwrap_or_default();
+    fn requested(&mut self, kind: &str, request: &Value) -> Result<Value, String> {
         match kind {
             "initialize" => return Ok(self.printer.initialized()),
             "interrupt" => {

@@ -87,9 +87,9 @@ pub fn read(path: &Path) -> io::Result<Transcript> {
         }
         unknown += usize::from(!listed(OTHER, kind) && !matches!(kind, "user" | "assistant"));
         let uuid = text(&line, "uuid");
-        let answers = line["message"]["content"]
-            .as_array()
-            .is_some_and(|blocks| blocks.iter().any(|block| told.has_call(text(block, "tool_use_id"))));
+        let answers = line["message"]["content"].as_array().is_some_and(|blocks| {
+            blocks.iter().any(|block| told.calls.contains_key(text(block, "tool_use_id")))
+        });
         let reply = text(&line["message"], "id");
         if live.contains(uuid) || answers || !reply.is_empty() && live.contains(reply) {
             steps.insert(uuid.to_owned(), told.steps.len());
