@@ -205,3 +205,15 @@ fn a_worktree_task_that_was_cut_off_goes_on_there() {
     assert_eq!((rows.len(), &rows[0]["files"], &rows[0]["exit_code"]), (1, &json!(["b.txt"]), &json!(0)));
     assert!(!place.project().join("b.txt").exists());
 }
+
+#[test]
+fn a_worktree_needs_a_first_commit_but_nobodys_name() {
+    let place = Workplace::new();
+    place.git(&["init", "-q"]);
+    let out = run(&place, &FakeServer::start(vec![]), &["exec", "--worktree", "do it"]);
+    assert!(stderr(&out).contains("the repository has no commit yet"), "{}", stderr(&out));
+    let first = ["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "--allow-empty", "-m", "first"];
+    place.git(&first);
+    in_worktree(&place, "echo new > new.txt");
+    assert_eq!(place.git(&["log", "--all", "--format=%ae"]), "mycode@localhost\ne@x\n");
+}

@@ -1,6 +1,7 @@
 //! Runs the user's git, with the user's settings but without hooks: a model may just have written one, and it would run
 //! outside the sandbox. There is no one to answer a question, and it has a time limit.
 
+use std::env;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -27,6 +28,8 @@ pub enum GitError {
         "git ignores {0}, which another user owns. If you trust it: git config --global --add safe.directory {0}"
     )]
     ForeignOwner(String),
+    #[error("the repository has no commit yet. Make a first one, with `git commit --allow-empty` if need be")]
+    NoCommit,
 }
 
 impl GitError {
@@ -50,6 +53,8 @@ pub async fn run_with(folder: &Path, args: &[&str], index: Option<&Path>) -> Res
     for name in secret::own_variables() {
         command.env_remove(name);
     }
+    // Git asks for it last; containers often know no other.
+    command.env("EMAIL", env::var_os("EMAIL").unwrap_or_else(|| "mycode@localhost".into()));
     let name = args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('='));
     output(command, name.copied().unwrap_or_default()).await
 }
@@ -68,6 +73,7 @@ async fn output(mut command: Command, name: &str) -> Result<String, GitError> {
     match said.split_once("dubious ownership in repository at '").and_then(|(_, rest)| rest.split_once('\''))
     {
         Some((folder, _)) => Err(GitError::ForeignOwner(folder.to_owned())),
+        None if said.contains("ambiguous argument 'HEAD'") => Err(GitError::NoCommit),
         None => Err(GitError::Failed(name.to_owned(), said)),
     }
 }
