@@ -10,27 +10,32 @@ use super::services::{ProjectIndex, ProjectService};
 use crate::index::format::Damaged;
 use crate::rank::locate::{Project, RankedFile};
 use crate::rank::query::Query;
+use crate::text::language::FileLanguage;
 use base::path::on_one_line;
 use base::search::fold::stem;
 
 /// Default limit of the text, in characters.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;
 const CUT_MARK: &str = "...[truncated]";
-/// Estimated tokens saved by naming a right file: the search that isn't needed and its result. A guess.
-const WORTH_TOKENS: f32 = 150.0;
+/// Estimated tokens saved by naming a right file: the search that isn't needed and its result. A guess. A task of a few
+/// words fits files by chance.
+const WORTH_TOKENS: f32 = 300.0;
+const VAGUE_WORTH_TOKENS: f32 = 75.0;
+const VAGUE_WORDS: usize = 4;
 const CHARS_PER_TOKEN: f32 = 4.0;
 /// Fixed text around the block.
-const AROUND_TOKENS: f32 = 35.0;
+const AROUND_TOKENS: f32 = 25.0;
+const FILES: usize = 6;
+const PLACES: usize = 2;
 /// Files with at least this probability are shown with up to this many matching lines.
 const LINES_CHANCE: f32 = 0.35;
-const LINES: usize = 3;
+const LINES: usize = 2;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileNote {
     pub path: String,
     /// Probability that the task changes it, 0–1.
     pub chance: f32,
-    pub reasons: Vec<String>,
     pub lines: Vec<(u32, String)>,
 }
 
@@ -53,8 +58,10 @@ impl TaskContext {
         let query = Query::parse(text);
         let mut context = Self::default();
         for (mut hit, role) in project.rank(&query, MAX_MODIFY + MAX_REFERENCE)? {
-            if role == FileCategory::Modify && hit.chance >= LINES_CHANCE {
+            let is_clear = role == FileCategory::Modify && hit.chance >= LINES_CHANCE;
+            if is_clear && FileLanguage::of(&hit.path).is_code() {
                 project.add_lines(&query, std::iter::once(&mut hit));
+                hit.lines.truncate(LINES);
             }
             let list =
                 if role == FileCategory::Modify { &mut context.modify } else { &mut context.reference };
@@ -64,7 +71,8 @@ impl TaskContext {
         context.reference.truncate(MAX_REFERENCE);
         // Notes are looked up for all files that may matter.
         let paths: Vec<String> = context.files().map(|file| file.path.clone()).collect();
-        context.keep_what_pays();
+        let vague = query.words.len() < VAGUE_WORDS;
+        context.keep_what_pays(if vague { VAGUE_WORTH_TOKENS } else { WORTH_TOKENS });
         if context.quality() > 0.0 {
             let services = ProjectIndex::current(&project.index, project.folder());
             let mut said = keywords::extract(&query);
@@ -72,9 +80,12 @@ impl TaskContext {
             let services = services.matching(&said).into_iter().map(ProjectService::place);
             context.services = services
                 .filter(|place| !context.files().any(|file| file.path.starts_with(*place)))
+                .take(PLACES)
                 .map(str::to_owned)
                 .collect();
-            let texts: Vec<String> = context.modify.iter().map(|file| project.text(&file.path)).collect();
+            // What unlikely files have in common is chance.
+            let clear = context.modify.iter().filter(|file| file.chance >= LINES_CHANCE);
+            let texts: Vec<String> = clear.map(|file| project.text(&file.path)).collect();
             context.patterns = patterns::discover(&texts, &|name| !project.is_rare(name));
         }
         let chosen = hints::select(hints(&paths), now_s);
@@ -109,12 +120,15 @@ impl TaskContext {
     }
 
     /// Drops what isn't worth its tokens: single files first, then all of them.
-    fn keep_what_pays(&mut self) {
+    fn keep_what_pays(&mut self, worth: f32) {
+        let mut chances: Vec<f32> = self.files().map(|file| file.chance).collect();
+        chances.sort_by(|a, b| b.total_cmp(a));
+        let too_low = chances.get(FILES).copied().unwrap_or(0.0);
         for list in [&mut self.modify, &mut self.reference] {
-            list.retain(|file| file.chance * WORTH_TOKENS >= file.tokens());
+            list.retain(|file| file.chance > too_low && file.chance * worth >= file.tokens());
         }
         let cost: f32 = AROUND_TOKENS + self.files().map(FileNote::tokens).sum::<f32>();
-        if self.files().map(|file| file.chance * WORTH_TOKENS).sum::<f32>() < cost {
+        if self.files().map(|file| file.chance * worth).sum::<f32>() < cost {
             self.modify.clear();
             self.reference.clear();
         }
@@ -126,13 +140,9 @@ impl TaskContext {
         for hint in &self.hints {
             let _ = writeln!(text, "Note: {hint}");
         }
-        if !self.modify.is_empty() {
-            text.push_str("Likely to change:\n");
-        }
         for file in &self.modify {
-            let _ = writeln!(text, "- {} ({})", on_one_line(&file.path), file.reasons.join(", "));
-            let shown = if file.chance >= LINES_CHANCE { LINES } else { 0 };
-            for (number, line) in file.lines.iter().take(shown) {
+            let _ = writeln!(text, "- {}", on_one_line(&file.path));
+            for (number, line) in &file.lines {
                 let _ = writeln!(text, "    {number}: {line}");
             }
         }
@@ -155,15 +165,14 @@ impl TaskContext {
 
 impl FileNote {
     fn tokens(&self) -> f32 {
-        let reasons: usize = self.reasons.iter().map(|reason| reason.len() + 2).sum();
-        (self.path.len() + reasons) as f32 / CHARS_PER_TOKEN
+        let lines: usize = self.lines.iter().map(|(_, line)| line.len() + 10).sum();
+        (self.path.len() + 4 + lines) as f32 / CHARS_PER_TOKEN
     }
 }
 
 impl From<RankedFile> for FileNote {
     fn from(hit: RankedFile) -> Self {
-        let reasons = hit.reasons().into_iter().take(2).map(str::to_owned).collect();
-        Self { path: hit.path, chance: hit.chance, reasons, lines: hit.lines }
+        Self { path: hit.path, chance: hit.chance, lines: hit.lines }
     }
 }
 
@@ -191,12 +200,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str) -> FileNote {
-        FileNote {
-            path: path.into(),
-            chance: 0.9,
-            reasons: vec!["named".into()],
-            lines: vec![(3, "fn x()".into())],
-        }
+        FileNote { path: path.into(), chance: 0.9, lines: vec![(3, "fn x()".into())] }
     }
 
     #[test]

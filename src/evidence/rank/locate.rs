@@ -168,7 +168,7 @@ impl Project {
         for file in files {
             let Some(doc) = self.index.doc(file.number) else { continue };
             let text = verbatim::text_of(&self.root, &doc.path);
-            file.lines = verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS);
+            file.lines = verbatim::lines(&file.path, &weights, &names, &text, MAX_LINES, MAX_LINE_CHARS);
         }
     }
 }

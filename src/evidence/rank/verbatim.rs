@@ -6,6 +6,8 @@ use memchr::memmem::Finder;
 use rustc_hash::FxHashMap;
 
 use super::query::Query;
+use crate::text::language::FileLanguage;
+use crate::text::symbols;
 use base::folder::exact;
 use base::search::bm25::rarity;
 use base::search::words;
@@ -16,6 +18,7 @@ use guard::redact::detector;
 /// Only the start of larger files is read.
 pub const MAX_BYTES: u64 = 256 << 10;
 const MAX_QUOTED: usize = 40;
+const DEFINITION: &str = "";
 
 /// A file's text, lossily decoded, or empty.
 pub fn text_of(root: &Path, path: &[u8]) -> String {
@@ -56,8 +59,9 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<f32> {
 }
 
 /// (1-based number, line), in file order. Lines with an exact name from the task (`names`, lower-case) come
-/// before lines that share only parts of one.
+/// before lines that share only parts of one, its definition first; what stands in many lines tells little.
 pub fn lines(
+    path: &str,
     weights: &FxHashMap<&str, f32>,
     names: &FxHashMap<&str, f32>,
     whole_text: &str,
@@ -65,34 +69,42 @@ pub fn lines(
     max_chars: usize,
 ) -> Vec<(u32, String)> {
     let whole: f32 = weights.values().sum();
-    let mut scored: Vec<(f32, u32, &str)> = Vec::new();
-    for (number, line) in (1..).zip(whole_text.lines()) {
-        if line.len() > 2_000 {
-            continue;
-        }
-        let mut seen: Vec<&str> = Vec::new();
-        let mut value = 0.0;
+    let language = FileLanguage::of(path);
+    let mut holders: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut found: Vec<(u32, &str, Vec<(&str, f32)>)> = Vec::new();
+    for (number, line) in (1..).zip(whole_text.lines()).filter(|(_, line)| line.len() <= 2_000) {
+        let mut shared: Vec<(&str, f32)> = Vec::new();
+        let mut share = |(term, worth)| {
+            if !shared.iter().any(|(known, _)| *known == term) {
+                shared.push((term, worth));
+            }
+        };
         words::raw(line, |word| {
-            if !names.is_empty()
-                && let Some((name, sure)) = names.get_key_value(word.to_ascii_lowercase().as_str())
-                && !seen.contains(name)
-            {
-                seen.push(name);
-                value += whole * sure;
+            if let Some((name, sure)) = names.get_key_value(word.to_ascii_lowercase().as_str()) {
+                share((*name, whole * sure));
             }
             words::expand(word, |term, _| {
-                if let Some((term, weight)) = weights.get_key_value(term)
-                    && !seen.contains(term)
-                {
-                    seen.push(term);
-                    value += weight;
+                if let Some((term, weight)) = weights.get_key_value(term) {
+                    share((*term, *weight));
                 }
             });
         });
-        if value > 0.0 {
-            scored.push((value, number, line));
+        let is_named = shared.iter().any(|(term, _)| names.contains_key(term));
+        let mut defined = symbols::symbols(language, if is_named { line } else { "" }).into_iter();
+        if defined.any(|name| names.contains_key(&*name.to_ascii_lowercase())) {
+            shared.push((DEFINITION, whole));
+        }
+        if !shared.is_empty() {
+            shared.iter().for_each(|(term, _)| *holders.entry(term).or_default() += 1);
+            found.push((number, line, shared));
         }
     }
+    let total = whole_text.lines().count();
+    let value = |shared: &[(&str, f32)]| -> f32 {
+        shared.iter().map(|(term, worth)| worth * rarity(holders[term], total)).sum()
+    };
+    let mut scored: Vec<(f32, u32, &str)> =
+        found.iter().map(|(number, line, shared)| (value(shared), *number, *line)).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     scored.truncate(limit);
     scored.sort_by_key(|(_, number, _)| *number);

@@ -479,3 +479,14 @@ fn line_with_the_exact_name() {
     let (hit, _) = &project.locate("Gamma_function_9 returns a wrong value", 1).unwrap()[0];
     assert!(hit.lines.iter().any(|(_, line)| line.contains("gamma_function_9(")), "{:?}", hit.lines);
 }
+
+#[test]
+fn the_definition_comes_before_words_that_stand_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let common = "    Lru(keys, size=True)\n    drop(keys, size=True)\n".repeat(20);
+    fs::write(folder.path().join("cache.py"), format!("def go():\n{common}\nclass Lru(Base):\n    pass\n"))
+        .unwrap();
+    let project = Project::open(folder.path(), &folder.path().join("index")).unwrap();
+    let (hit, _) = &project.locate("Lru drops keys with size=True", 1).unwrap()[0];
+    assert!(hit.lines.iter().any(|(_, line)| line.contains("class Lru")), "{:?}", hit.lines);
+}

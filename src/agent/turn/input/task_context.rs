@@ -43,7 +43,7 @@ pub async fn block(
     let most_chars = (window_tokens as f64 * CHARS_PER_WINDOW_TOKEN) as usize;
     let body = sanitize::as_data(&found.serialize(most_chars.min(DEFAULT_MAX_CHARS)));
     Some(format!(
-        "<task-context>Files that this task may be about, found by words, names and git; check before relying on it.\n{body}\n</task-context>"
+        "<task-context>Files this task may be about, likeliest first (from words, names and git; check).\n{body}\n</task-context>"
     ))
 }
 
