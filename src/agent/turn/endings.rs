@@ -26,11 +26,13 @@ impl Ending {
 
 /// What the ending of a reply is, if it is none. `settled`: the turn has changed something, or answers a question.
 pub fn of(text: &str, headless: bool, settled: bool) -> Option<Ending> {
+    static COMMAND: Pattern = Pattern::new(include_str!("words/command_alone.regex"));
     let text = text.trim_end();
     let prose = without_last_block(text);
     let last = prose.rsplit("\n\n").next().unwrap_or_default().trim();
-    if ends_with_colon(last) && (prose.len() == text.len() || is_announced(last))
-        || (headless && is_announced(last))
+    let is_short = last.chars().count() <= STEP_CHARS;
+    if is_short && ends_with_colon(last) && (prose.len() == text.len() || is_announced(last))
+        || headless && (is_short && is_announced(last) || !settled && COMMAND.is_match(text.trim()))
     {
         return Some(Ending::Announced);
     }
@@ -47,8 +49,7 @@ const STEP_CHARS: usize = 300;
 const FIRST_OTHER_SCRIPT: char = '\u{370}';
 
 fn ends_with_colon(last: &str) -> bool {
-    let is_short = last.chars().count() <= STEP_CHARS;
-    is_short && last.ends_with([':', '：']) && !last.starts_with(['#', '|'])
+    last.ends_with([':', '：']) && !last.starts_with(['#', '|'])
 }
 
 fn is_announced(last: &str) -> bool {
@@ -59,8 +60,7 @@ fn is_announced(last: &str) -> bool {
     let own = QUOTES.replace_all(last, "");
     let lower = own.to_lowercase();
     let is_latin = lower.chars().all(|c| c < FIRST_OTHER_SCRIPT || !c.is_alphabetic());
-    last.chars().count() <= STEP_CHARS
-        && (STEP.is_match(&lower) || !is_latin && OTHER_STEP.is_match(&lower))
+    (STEP.is_match(&lower) || !is_latin && OTHER_STEP.is_match(&lower))
         && !NO_STEP.is_match(&own)
         && !is_report(last)
 }
@@ -108,6 +108,7 @@ mod tests {
             "이제 테스트를 실행하겠습니다.",
             "讓我檢查測試檔案。",
             "我先查看文件内容。",
+            "```bash\npython3 -m unittest\n```",
         ] {
             assert_eq!(headless(text), Some(Ending::Announced), "{text}");
         }

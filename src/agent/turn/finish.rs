@@ -23,6 +23,8 @@ use tools::file::wrote;
 const MOST_LINES: usize = 4;
 const NAMES: usize = 3;
 const SHOWN_CHARS: usize = 60;
+/// Other tools may run tests of which nothing is seen here.
+const OWN: [&str; 6] = ["Read", "Grep", "Glob", "LS", "Bash", "TodoWrite"];
 const MAX_DATA_BYTES: u64 = 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,7 +205,10 @@ fn failed_or_claimed(
     let from = work.turn_start();
     let runs: Vec<&CheckRun> = work.checks().filter(|run| run.started >= from).collect();
     if runs.is_empty() && changes.is_empty() && work.failed_edits().is_empty() {
-        return None;
+        let made_up =
+            claims::says_tests_ran(answer) && work.checks().next().is_none() && work.uses_only(&OWN);
+        let line = "Your answer says that you ran tests; none ran in this run.".to_owned();
+        return made_up.then_some(Fact { name: "claimed_tests", line });
     }
     let first_change = work.first_change();
     // A failure that stood before the first change isn't the turn's doing.

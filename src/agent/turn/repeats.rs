@@ -12,14 +12,16 @@ pub struct Repeat {
     pub waits: bool,
     /// How often a cycle of two or three calls has gone round with the same results.
     pub rounds: usize,
+    length: usize,
     pub shown: String,
 }
 
 impl Repeat {
     pub fn words(&self) -> String {
-        let (what, times, how) = match self.failures > self.rounds {
-            true => ("call has failed", self.failures, "error"),
-            false => ("calls have repeated", self.rounds, "results"),
+        let (what, times, how) = match (self.failures > self.rounds, self.length) {
+            (true, _) => ("call has failed", self.failures, "error"),
+            (_, 1) => ("call has repeated", 2 * self.rounds + 1, "result"),
+            _ => ("calls have repeated", self.rounds, "results"),
         };
         format!(
             "The same {what} {times} times with the same {how}. It won't work as it is: look at the file or the state \
@@ -34,20 +36,22 @@ pub fn of<'a>(calls: impl DoubleEndedIterator<Item = &'a CallMark>) -> Option<Re
     let failure = newest.iter().take(OF_REPLY).find(|call| call.failed && !call.polls);
     let last = *failure.or(newest.first())?;
     let failures = failure.map_or(0, |last| newest.iter().filter(|call| call.is_same(last)).count());
-    let (rounds, length) = (2..=3).map(|length| (rounds(&newest, length), length)).max().unwrap_or_default();
+    let (rounds, length) = (1..=3).map(|length| (rounds(&newest, length), length)).max().unwrap_or_default();
     let cycle = newest.iter().take(if rounds > 1 { length } else { 0 });
     let calls = cycle.map(|call| call.call).chain([last.call]).collect();
     let (shown, waits) = (last.shown.clone(), last.waits);
-    (failures > 1 || rounds > 1).then_some(Repeat { calls, failures, waits, rounds, shown })
+    (failures > 1 || rounds > 1).then_some(Repeat { calls, failures, waits, rounds, length, shown })
 }
 
-/// How often the newest `length` calls, which differ, have come in the same order.
+/// How often the newest `length` calls, which differ, have come in the same order. One alone, which may wait, counts half.
 fn rounds(newest: &[&CallMark], length: usize) -> usize {
     let Some(cycle) = newest.get(..length) else { return 0 };
-    if cycle.iter().all(|call| call.is_same(cycle[0])) || cycle.iter().any(|call| call.polls) {
+    let is_one = cycle.iter().all(|call| call.is_same(cycle[0]));
+    if is_one && (length > 1 || cycle[0].failed) || cycle.iter().any(|call| call.polls) {
         return 0;
     }
     let same =
         |part: &&[&CallMark]| part.len() == length && part.iter().zip(cycle).all(|(a, b)| a.is_same(b));
-    newest.chunks(length).take_while(same).count()
+    let count = newest.chunks(length).take_while(same).count();
+    if is_one { count.saturating_sub(1) / 2 } else { count }
 }

@@ -303,10 +303,13 @@ fn complete_items(mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
     items
 }
 
+/// A reply of these signs alone says nothing.
+const FILLING: &str = ".…·-—_*#`\u{200b}\u{200c}\u{200d}\u{feff}";
+
 fn has_substance(item: &Item) -> bool {
     match item {
         Item::ToolCall(_) => true,
-        Item::Assistant { text, .. } => !text.trim().is_empty(),
+        Item::Assistant { text, .. } => text.chars().any(|c| !c.is_whitespace() && !FILLING.contains(c)),
         _ => false,
     }
 }

@@ -98,8 +98,7 @@ fn framed<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
         calls.extend(found);
         end += closing(&text[end..next]);
     }
-    // An unknown tool counts only where nothing else is said.
-    // In ReAct the model may go on with a result of its own making.
+    // An unknown tool counts only where nothing else is said. ReAct may go on with a made-up result.
     let after = text[end..].trim();
     let after = if after.starts_with("Observation") { "" } else { after };
     let known = calls.iter().all(|call| tool_names::meant(&call.tool, tools).is_some());
@@ -232,7 +231,7 @@ fn alone<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> 
 
 fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     static ARGUMENT: Pattern = Pattern::new(include_str!("words/python_argument.regex"));
-    text.trim_end().strip_suffix([')', ']', '`'])?;
+    text.trim_end().strip_suffix([')', ']', '`', '>'])?;
     let found = PYTHON.captures(text)?;
     let tool = tool_names::meant(&found["tool"], tools)?.to_owned();
     let mut args = Map::new();

@@ -33,6 +33,11 @@ pub fn says_tests_pass(answer: &str) -> bool {
     sentences(answer).any(claims) || !is_english(answer) && sentences(&answer.to_lowercase()).any(elsewhere)
 }
 
+pub fn says_tests_ran(answer: &str) -> bool {
+    static RAN: PhrasePattern = PhrasePattern::new(include_str!("words/says_ran.regex"));
+    RAN.is_match(answer)
+}
+
 /// Whether an answer says, as done, that a file was changed. What tells of a change may be the answer to a question.
 pub fn says_changed(task: &str, answer: &str) -> bool {
     static CHANGED: PhrasePattern = PhrasePattern::new(include_str!("words/changed.regex"));

@@ -82,11 +82,9 @@ impl WorkLog {
         }
         static WRITES: Pattern = Pattern::new(r"\bwrite(_text|_bytes|lines|File\w*)?\(");
         let writes = call.as_ref().is_some_and(|call| WRITES.is_match(&call.args));
-        if let Some(failed) = call.as_ref().and_then(|call| failed_edit(call, result)) {
-            self.events.push(id, failed);
-        }
-        if let Some(call) = call {
-            self.events.push(id, WorkEvent::Called(mark(&call, result)));
+        let failed = call.as_ref().and_then(|call| failed_edit(call, result));
+        for event in failed.into_iter().chain(call.map(|call| WorkEvent::Called(mark(&call, result)))) {
+            self.events.push(id, event);
         }
         if let Some((path, Touch::Created | Touch::Written | Touch::Edited)) = envelope.data.touched()
             && envelope.error.is_none()
@@ -214,10 +212,14 @@ impl WorkLog {
     /// Whether this turn only looked, in a session that has changed nothing.
     pub fn only_read(&self) -> bool {
         const READERS: [&str; 8] = ["Read", "Grep", "Glob", "LS", "Locate", "Recall", "Symbols", "TodoWrite"];
-        let from = self.turn_start();
-        self.events.all().iter().all(|(id, event)| match event {
-            WorkEvent::Changed(_) => false,
-            WorkEvent::Called(call) => *id < from || READERS.contains(&&*call.tool),
+        let changed = |event: &(ItemId, WorkEvent)| matches!(event.1, WorkEvent::Changed(_));
+        !self.events.all().iter().any(changed) && self.uses_only(&READERS)
+    }
+
+    /// Whether this turn called no other tool.
+    pub fn uses_only(&self, tools: &[&str]) -> bool {
+        self.of_turn().all(|(_, event)| match event {
+            WorkEvent::Called(call) => tools.contains(&&*call.tool),
             _ => true,
         })
     }

@@ -18,10 +18,9 @@ pub fn text(files: &[AgentFile], workspace: &Path) -> String {
             .to_owned();
     }
     let used = settings::parse(files, workspace);
-    let mut lines = Vec::new();
-    for off in &used.off {
-        lines.push(format!("{} switches hooks off (disableAllHooks).", shown(off, workspace)));
-    }
+    let off = used.off.iter().map(|file| shown(file, workspace));
+    let mut lines: Vec<String> =
+        off.map(|file| format!("{file} switches hooks off (disableAllHooks).")).collect();
     rows(&used, "", workspace, &mut lines);
     rows(&settings::parse(&untrusted, workspace), ", not trusted", workspace, &mut lines);
     if !untrusted.is_empty() {

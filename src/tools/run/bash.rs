@@ -26,6 +26,7 @@ use guard::shell::interpret::call::{Arg, Call};
 
 /// Offered only where services may outlive the run.
 pub const KEEP_ARGUMENT: &str = "keep? boolean";
+const OWN_NUMBERS: &str = "; the pids in its pid files don't work with `kill`: stop it with Job";
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
@@ -176,11 +177,7 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let lost = if args.keep { "; it ends with this run: --keep was not given" } else { "" };
     let is_confined = matches!(cx.confinement, Confinement::Confined { .. });
     let has_own_numbers = is_confined && probe::status().layers.namespaces;
-    let numbers = if has_own_numbers {
-        "; the pids in its pid files don't work with `kill`: stop it with Job"
-    } else {
-        ""
-    };
+    let numbers = if has_own_numbers { OWN_NUMBERS } else { "" };
     Ok(read.envelope(format!("background job {id}: {}{lost}{numbers}", read.status()), begun))
 }
 

@@ -103,9 +103,7 @@ pub struct BackgroundJob {
 impl BackgroundJob {
     pub fn append(&self, chunk: &[u8], cap_bytes: u64) {
         let mut state = self.state.lock();
-        let room = usize::try_from(cap_bytes.saturating_sub(state.written_bytes))
-            .unwrap_or(usize::MAX)
-            .min(chunk.len());
+        let room = cap_bytes.saturating_sub(state.written_bytes).min(chunk.len() as u64) as usize;
         if let Some(file) = &mut state.file
             && file.write_all(&chunk[..room]).is_ok()
         {

@@ -38,8 +38,7 @@ pub async fn start(command: &str, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let text = cx.redactor.redact(&readable(&output), TextSource::of_command(command)).into_owned();
     let ran = Command { command: Some(command.to_owned()), ..Command::default() };
     let mut envelope = Envelope::success(note).observed(Observation::Command(ran)).with_body("output", text);
-    if let Some(row) = row.and_then(|row| serde_json::to_value(row).ok()) {
-        envelope.data.more.insert("service".to_owned(), row);
-    }
+    let row = row.and_then(|row| serde_json::to_value(row).ok());
+    envelope.data.more.extend(row.map(|row| ("service".to_owned(), row)));
     Ok(envelope)
 }

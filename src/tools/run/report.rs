@@ -36,11 +36,10 @@ pub fn goes_on(run: &CommandRun, cx: &ToolCx, id: u32, file: &Path, waited: Dura
     let text = cx.redactor.redact(&readable(&bytes), TextSource::of_command(&run.command)).into_owned();
     let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
     let by_user = waited < run.timeout;
+    let seconds = (run.timeout.as_secs_f64() * 100.0).round() / 100.0;
     let what = match by_user {
         true => "The user moved this command to the background; it keeps running".to_owned(),
-        false => {
-            format!("Still running after {} s, now", (run.timeout.as_secs_f64() * 100.0).round() / 100.0)
-        }
+        false => format!("Still running after {seconds} s, now"),
     };
     let note = format!(
         "{what} as job {id}. Job {{\"id\":{id},\"wait_s\":300}} waits for it; \

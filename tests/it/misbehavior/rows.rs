@@ -307,6 +307,25 @@ fn endings() -> Vec<Row> {
             vec![read(), text("f is in a.py:1 and returns 1.")],
         ),
         row(
+            ("a patch shown instead of made", TASK),
+            ("finish", "No file was changed in this run"),
+            vec![read(), text("a.py\n<<<<<<< SEARCH\n    return 1\n=======\n    return 2\n>>>>>>> REPLACE")],
+            vec![read(), text("f is in a.py:1 and returns 1.")],
+        ),
+        row(
+            ("a command block and nothing else", TASK),
+            announced,
+            vec![read(), text("```bash\npython3 -m unittest\n```")],
+            vec![text("`python3 -m unittest` runs the tests.")],
+        ),
+        row(
+            ("tests that never ran", "Run the tests"),
+            ("finish", "Your answer says that you ran tests; none ran in this run."),
+            vec![bash("ls"), text("I ran the tests, and all is well.")],
+            vec![bash(CHECK), text("I ran the tests, and all is well.")],
+        )
+        .in_chat(),
+        row(
             ("a call that ends the work elsewhere", TASK),
             ("", ""),
             vec![read(), call("attempt_completion", json!({"result": "f is in a.py:1 and returns 1."}))],
@@ -332,6 +351,15 @@ fn endings() -> Vec<Row> {
             ("ending", "Your last two replies were empty."),
             vec![read(), text(" \n\n"), text("\n"), known()],
             vec![read(), text(""), known()],
+        )
+        .in_chat()
+        .goes_on()
+        .resumed_after(1),
+        row(
+            ("dots twice", TASK),
+            ("ending", "Your last two replies were empty."),
+            vec![read(), text("..."), text("\u{200b}"), known()],
+            vec![read(), known()],
         )
         .in_chat()
         .goes_on()
@@ -405,6 +433,15 @@ fn repeats() -> Vec<Row> {
         .in_chat()
         .goes_on()
         .resumed_after(3),
+        row(
+            ("the same working command", TASK),
+            ("repeat", "The same call has repeated 9 times with the same result."),
+            joined(vec![times(9, &|_| bash("wc -l a.py")), vec![text("a.py has two lines.")]]),
+            joined(vec![times(8, &|_| bash("wc -l a.py")), vec![text("a.py has two lines.")]]),
+        )
+        .in_chat()
+        .goes_on()
+        .resumed_after(4),
         row(
             ("a cycle of two calls", TASK),
             ("repeat", "have repeated 4 times"),

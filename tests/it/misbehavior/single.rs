@@ -93,6 +93,13 @@ fn calls_as_text_are_never_done() {
         "<function_calls>\n<invoke name=\"Bash\">\n<parameter name=\"command\">ls</parameter>\n</invoke>",
         "<tool_call>Bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>",
         "```json\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}\n```",
+        "<TOOLCALL>[{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}]</TOOLCALL>",
+        "<tool_calls>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}\n</tool_calls>",
+        "<|action_start|><|plugin|>{\"name\": \"Bash\", \"parameters\": {\"command\": \"ls\"}}<|action_end|>",
+        "<|START_ACTION|>[{\"tool_name\": \"Bash\", \"parameters\": {\"command\": \"ls\"}}]<|END_ACTION|>",
+        "<|tool_call_start|>[Bash(command=\"ls\")]<|tool_call_end|>",
+        "<|python_tag|>Bash.call(command=\"ls\")",
+        "```tool_code\nprint(Bash(command='ls'))\n```",
         "<|start|>assistant<|channel|>commentary to=functions.Bash <|constrain|>json<|message|>{\"command\":\"ls\"}",
     ];
     for format in formats {

@@ -24,10 +24,9 @@ const ENDINGS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
 
 /// Puts the images that `text` names on the tray; returns the reminder for the model. Blocks.
 pub fn attach(text: &str, roots: &[PathBuf], tray: &ImageTray) -> Option<String> {
-    let mut lines = Vec::new();
-    for (path, name) in named(text, roots).into_iter().take(MAX_IMAGES) {
-        lines.push(shown(&name, tray, || tray.put(open(&path)?, &name)));
-    }
+    let images = named(text, roots).into_iter().take(MAX_IMAGES);
+    let lines: Vec<String> =
+        images.map(|(path, name)| shown(&name, tray, || tray.put(open(&path)?, &name))).collect();
     (!lines.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", lines.join("\n")))
 }
 

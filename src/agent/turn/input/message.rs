@@ -52,14 +52,11 @@ impl TurnInput {
         conversation: &mut Conversation,
         control: &TurnControl,
     ) -> Option<String> {
-        if !to_composer {
+        if !to_composer || first.is_some_and(|first| !is_unanswered(conversation, first)) {
             return None;
         }
         // Without it nothing was recorded yet.
         if let Some(first) = first {
-            if !is_unanswered(conversation, first) {
-                return None;
-            }
             conversation.rewind(first).ok()?;
         }
         self.typed.extend(control.take_typed());
