@@ -118,9 +118,8 @@ fn listed(line: &str) -> Option<Value> {
 /// Hooks find the patch's first file where an edit has its path.
 fn patch(args: &mut Arguments) {
     let path = args.get("path").and_then(Value::as_str);
-    if let Some(patch) = args["patch"].as_str().and_then(|patch| foreign::as_v4a(patch, path)) {
-        args.insert("patch".to_owned(), patch.into());
-    }
+    let ours = args["patch"].as_str().and_then(|patch| foreign::as_v4a(patch, path));
+    args.extend(ours.map(|patch| ("patch".to_owned(), patch.into())));
     let files = args["patch"].as_str().and_then(|patch| parse::parse(patch).ok()).unwrap_or_default();
     let first = files.first().and_then(|file| file.paths().next()).unwrap_or_default();
     args.insert("path".to_owned(), first.into());

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use serde_json::json;
+
 use super::decode::readable;
 use super::services::Started;
 use crate::api::{ToolError, ToolOutcome};
@@ -38,7 +40,6 @@ pub async fn start(command: &str, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let text = cx.redactor.redact(&readable(&output), TextSource::of_command(command)).into_owned();
     let ran = Command { command: Some(command.to_owned()), ..Command::default() };
     let mut envelope = Envelope::success(note).observed(Observation::Command(ran)).with_body("output", text);
-    let row = row.and_then(|row| serde_json::to_value(row).ok());
-    envelope.data.more.extend(row.map(|row| ("service".to_owned(), row)));
+    envelope.data.more.extend(row.map(|row| ("service".to_owned(), json!(row))));
     Ok(envelope)
 }
