@@ -21,7 +21,6 @@ pub struct TextCall {
 /// Hermes, Qwen, GLM (`<tool_call>`), Llama (`<function=`), Anthropic, MiniMax and DSML (`<invoke`), Mistral
 /// (`[TOOL_CALLS]`), DeepSeek, Kimi, harmony, ReAct. Behind it comes the tool's name, or an object with it.
 static FRAMES: Pattern = Pattern::new(include_str!("words/call_frames.regex"));
-/// A JSON object with a tool's name, alone or as the last part.
 static ALONE: Pattern = Pattern::new(include_str!("words/call_alone.regex"));
 /// `[Bash(command="ls")]`, also in a `tool_code` block.
 static PYTHON: Pattern = Pattern::new(include_str!("words/call_python.regex"));

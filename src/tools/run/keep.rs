@@ -1,4 +1,4 @@
-//! `Bash keep`: starts a service that outlives the run.
+//! `Bash keep`: starts a service that outlives the run. It is never confined, so it needs what any unconfined command needs.
 
 use std::io;
 use std::path::Path;
@@ -14,7 +14,6 @@ use base::model::observation::{Command, Observation};
 use base::protocol::event::ServiceRow;
 use guard::redact::detector::TextSource;
 
-/// Starts a service that outlives the run. It is never confined, so it needs what any unconfined command needs.
 pub async fn start(command: &str, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let Some(services) = cx.services.as_ref().filter(|_| cx.may_keep) else {
         return Err(ToolError::model(
