@@ -179,10 +179,8 @@ fn objects(text: &str) -> (Vec<TextCall>, usize) {
     {
         let from = at + open;
         let (value, range) = object(&text[from..]);
-        let found = match value {
-            Some(value) => of_object(value),
-            None => broken(&text[from..][range.clone()]).into_iter().collect(),
-        };
+        let unread = || broken(&text[from..][range.clone()]).into_iter().collect();
+        let found = value.map_or_else(unread, of_object);
         if found.is_empty() {
             break;
         }

@@ -117,8 +117,8 @@ impl WorkLog {
             (Some(job), Some(check)) if ran.exit_code.is_none() && ran.running != Some(false) => {
                 self.jobs.insert(job, (id, check));
             }
-            (Some(job), _) if ran.running == Some(false) => {
-                if let Some((started, check)) = self.jobs.remove(&job) {
+            (Some(job), check) if ran.running == Some(false) => {
+                if let Some((started, check)) = self.jobs.remove(&job).or(check.map(|check| (id, check))) {
                     self.events.push(id, WorkEvent::Checked(CheckRun::new(check, started, envelope)));
                 }
             }

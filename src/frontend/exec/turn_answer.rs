@@ -40,6 +40,7 @@ impl TurnAnswer {
                     self.said.text = Some(before.unwrap_or_default() + text);
                 }
             }
+            Event::ToolStarted { .. } => self.cut = false,
             Event::Nudge(nudge) => self.cut = nudge.kind == ReminderTopic::Cut,
             _ => {}
         }

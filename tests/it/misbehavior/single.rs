@@ -174,6 +174,10 @@ fn a_cut_reply_goes_on() {
     let endless = (0..4).map(|_| cut("more")).collect();
     let run = run_with(project(), &[], "Tell a story", endless);
     assert_eq!((run.code, run.requests.len(), run.end["reason"].as_str()), (13, 4, Some("failed")));
+    // What was said before a call isn't the answer.
+    let read = answer().call("Read", json!({"path": "a.py"}));
+    let run = run_with(project(), &[], "What is f?", vec![cut("First"), read, text("A function.")]);
+    assert_eq!(run.end["result"], "A function.");
     // A call that was cut never runs.
     let half = answer().call_raw("Write", "{\"path\": \"new.txt\", \"content\": \"abc").finish("length");
     let run = run_with(project(), &[], "Write something", vec![half, text("It was too long.")]);
@@ -223,6 +227,20 @@ fn nudges_can_be_switched_off() {
     let run =
         run_with(place, &[], "Make f return 2", joined(vec![edit(), vec![text("I'll now run the tests.")]]));
     assert_eq!((run.nudges.len(), run.code), (0, 0));
+}
+
+/// Also one that ends before its call does.
+#[test]
+fn a_check_in_the_background_counts() {
+    let check = || answer().call("Bash", json!({"command": "sh ./check.sh", "background": true}));
+    let wait = || answer().call("Job", json!({"id": 1, "wait_s": 9}));
+    let run = run_with(
+        project(),
+        &[],
+        "Make f return 2",
+        joined(vec![edit(), vec![check(), wait(), text("It does.")]]),
+    );
+    assert!(run.nudges.is_empty(), "{}", run.words);
 }
 
 #[test]
