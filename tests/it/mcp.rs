@@ -381,13 +381,28 @@ fn servers_of_an_editor_and_addresses_that_are_none() {
             },
         }"#,
     );
+    let opencode =
+        r#"{"instructions": ["*.md"], "mcp": {"docs": {"type": "local", "command": ["docs", "{env:KEY}"]}}}"#;
+    place.file("opencode.json", opencode);
+    place.file(
+        ".gemini/settings.json",
+        r#"{"mcp": {"allowed": []}, "mcpServers": {"tasks": {"command": "$BIN/tasks"}}}"#,
+    );
+    place.file(".codex/config.toml", "model = \"x\"\n[mcp_servers.frame]\ncommand = \"frame\"\n");
+    place.file(
+        ".cursor/mcp.json",
+        r#"{"mcpServers": {"lint": {"command": "lint"}, "local": {"command": "older"}}}"#,
+    );
     let listed = |args: &[&str]| {
         let (said, error, _) = run(&place, args);
         format!("{said}{error}")
     };
     assert!(!listed(&["mcp", "list"]).contains("node"), "untrusted");
     let told = listed(&["mcp", "list", "--trust"]);
-    assert!(told.contains("node ${CLAUDE_PROJECT_DIR}/s.js"), "{told}");
+    for server in ["node ${CLAUDE_PROJECT_DIR}/s.js", "docs ${KEY}", "${BIN}/tasks", "frame", "lint"] {
+        assert!(told.contains(server), "{server}: {told}");
+    }
+    assert!(!told.contains("older"), "{told}");
     for why in ["VS Code asks for its ${input:…}", "it uses SSE, an outdated transport", "is a WebSocket"] {
         assert!(told.contains(why), "{why}: {told}");
     }

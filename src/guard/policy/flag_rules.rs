@@ -49,15 +49,19 @@ impl FlagRules {
             let lists = &source.lists;
             for (kind, texts) in [("allow", &lists.allow), ("ask", &lists.ask), ("deny", &lists.deny)] {
                 // Other programs allow and forbid tools of their own, which does no harm here.
-                let may_be_unknown = |rule: &ToolRule| {
+                let is_moot = |rule: &ToolRule| {
                     source.foreign
-                        && (kind == "allow" || listed(THEIRS, &rule.tool) && rule.pattern.is_none())
+                        && kind != "allow"
+                        && listed(THEIRS, &rule.tool)
+                        && (rule.pattern.is_none() || rule.tool == "PowerShell")
                 };
-                let check = |rule: &ToolRule| if may_be_unknown(rule) { Ok(()) } else { exists(rule, names) };
+                let check = |rule: &ToolRule| {
+                    if source.foreign && kind == "allow" { Ok(()) } else { exists(rule, names) }
+                };
                 for text in texts.iter().flat_map(|value| split(value)) {
                     let added = ToolRule::parse(&text)
                         .map(|rule| ToolRule { tool: ours(&rule.tool), place: place.clone(), ..rule })
-                        .and_then(|rule| all.add(kind, rule, check));
+                        .and_then(|rule| if is_moot(&rule) { Ok(()) } else { all.add(kind, rule, check) });
                     match added {
                         Ok(()) => {}
                         Err(why) if source.foreign => all.unusable.push(format!("{kind} {text} ({why})")),

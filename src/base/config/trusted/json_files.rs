@@ -11,8 +11,15 @@ use crate::{file, path};
 
 const HOOKS: [&str; 3] = [".mycode/hooks.json", ".claude/settings.json", ".claude/settings.local.json"];
 const HOOK_KEYS: [&str; 2] = ["hooks", "disableAllHooks"];
-/// The first ones are shared with VS Code and Claude Code.
-const MCP_SERVERS: [&str; 3] = [".vscode/mcp.json", ".mcp.json", ".mycode/mcp_servers.json"];
+/// The later ones win. The first ones are shared with Cursor, VS Code and Claude Code.
+const MCP_SERVERS: [&str; 4] =
+    [".cursor/mcp.json", ".vscode/mcp.json", ".mcp.json", ".mycode/mcp_servers.json"];
+/// Other agents' settings, of which only this key counts.
+const WITH_MCP_SERVERS: [(&str, &str); 3] = [
+    ("opencode.json", "mcp"),
+    (".gemini/settings.json", "mcpServers"),
+    (".codex/config.toml", "mcp_servers"),
+];
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -35,7 +42,16 @@ pub fn mcp_of_user(config: &Path) -> Vec<AgentFile> {
 }
 
 pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
-    of_project(workspace, &MCP_SERVERS).collect()
+    let others = WITH_MCP_SERVERS.iter().filter_map(|(name, key)| {
+        let file = of_project(workspace, std::slice::from_ref(name)).next()?;
+        let of_toml = file.path.extension().is_some_and(|extension| extension == "toml");
+        let all: Option<Value> =
+            if of_toml { toml::from_str(&file.text).ok() } else { serde_json::from_str(&file.text).ok() };
+        let servers = all?.get_mut(*key)?.take();
+        let is_any = servers.as_object().is_some_and(|servers| !servers.is_empty());
+        is_any.then(|| AgentFile { text: json!({*key: servers}).to_string(), ..file })
+    });
+    others.chain(of_project(workspace, &MCP_SERVERS)).collect()
 }
 
 /// What Claude Code's settings allow, if anything.

@@ -20,8 +20,9 @@ const OF_HOST: &str = "sdk";
 /// Limited because server names are part of tool names.
 const MAX_NAME_CHARS: usize = 64;
 const SSE: &str = "sse";
-/// Its form: `servers`, comments, and variables of the editor (code.visualstudio.com, MCP configuration reference).
-const VSCODE: &str = ".vscode/mcp.json";
+/// Their form: comments, and variables of the editor (code.visualstudio.com, MCP configuration reference; cursor.com/docs/mcp).
+const OF_EDITORS: [&str; 2] = [".vscode/mcp.json", ".cursor/mcp.json"];
+const WITH_OTHER_VARIABLES: [&str; 2] = ["opencode.json", ".gemini/settings.json"];
 
 /// A string, which is kept, or what is left out.
 static COMMENT: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|//[^\n]*|/\*.*?(?:\*/|\z)"#);
@@ -241,8 +242,9 @@ pub fn servers_of(config: &Value) -> Option<&Map<String, Value>> {
 /// The servers of one file, and what is wrong with invalid ones.
 pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     let refused = |what: String| (Vec::new(), vec![format!("{}: {what}", path.display())]);
-    let of_vscode = path.ends_with(VSCODE);
-    let text = match of_vscode {
+    let of_editor = OF_EDITORS.iter().any(|name| path.ends_with(name));
+    let others_variables = WITH_OTHER_VARIABLES.iter().any(|name| path.ends_with(name));
+    let text = match of_editor {
         true => without_comments(text)
             .replace("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}")
             .replace("${env:", "${"),
@@ -257,9 +259,12 @@ pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     };
     let (mut servers, mut problems) = (Vec::new(), Vec::new());
     for (name, entry) in entries {
-        let read = match of_vscode && entry.to_string().contains("${input:") {
+        let read = match of_editor && entry.to_string().contains("${input:") {
             true => Err("VS Code asks for its ${input:…}; name a ${VARIABLE} instead".to_owned()),
-            false => Entry::read(entry).and_then(|entry| entry.server(name, path)),
+            false => Entry::read(entry).and_then(|read| match others_variables {
+                true => read.with_variables_in_our_form().server(name, path),
+                false => read.server(name, path),
+            }),
         };
         match read {
             Ok(server) => servers.push(server),
