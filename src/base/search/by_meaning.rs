@@ -18,11 +18,9 @@ const GLUE: &str = "a about all am an and any are as at be by can could did do d
     were what when where which who why will with would you your";
 
 /// Words of one meaning, in which questions and the authors of tools differ: a line each. Two words of a question are `one_phrase`.
-const SAME: &str = include_str!("meanings.txt");
-
 static MEANINGS: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
     let mut meanings: HashMap<String, HashSet<String>> = HashMap::new();
-    for line in SAME.lines() {
+    for line in include_str!("meanings.txt").lines() {
         let form = |word: &str| if word.contains('_') { word.to_owned() } else { stem(word).to_owned() };
         let words: Vec<String> = line.split(' ').map(form).collect();
         for word in &words {

@@ -11,10 +11,9 @@ use crate::{file, path};
 
 const HOOKS: [&str; 3] = [".mycode/hooks.json", ".claude/settings.json", ".claude/settings.local.json"];
 const HOOK_KEYS: [&str; 2] = ["hooks", "disableAllHooks"];
-/// The later ones win. The first ones are shared with Cursor, VS Code and Claude Code.
 const MCP_SERVERS: [&str; 4] =
     [".cursor/mcp.json", ".vscode/mcp.json", ".mcp.json", ".mycode/mcp_servers.json"];
-/// Other agents' settings, of which only this key counts.
+/// Before those above, which win: other agents' settings, of which only this key counts.
 const WITH_MCP_SERVERS: [(&str, &str); 3] = [
     ("opencode.json", "mcp"),
     (".gemini/settings.json", "mcpServers"),
@@ -44,10 +43,8 @@ pub fn mcp_of_user(config: &Path) -> Vec<AgentFile> {
 pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
     let others = WITH_MCP_SERVERS.iter().filter_map(|(name, key)| {
         let file = of_project(workspace, std::slice::from_ref(name)).next()?;
-        let of_toml = file.path.extension().is_some_and(|extension| extension == "toml");
-        let all: Option<Value> =
-            if of_toml { toml::from_str(&file.text).ok() } else { serde_json::from_str(&file.text).ok() };
-        let servers = all?.get_mut(*key)?.take();
+        let all: Option<Value> = toml::from_str(&file.text).ok();
+        let servers = all.or_else(|| serde_json::from_str(&file.text).ok())?.get_mut(*key)?.take();
         let is_any = servers.as_object().is_some_and(|servers| !servers.is_empty());
         is_any.then(|| AgentFile { text: json!({*key: servers}).to_string(), ..file })
     });

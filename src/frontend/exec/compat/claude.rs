@@ -35,7 +35,7 @@ pub struct ClaudeForm {
 pub struct Claude<O> {
     out: O,
     pub form: ClaudeForm,
-    session: Option<SessionInfo>,
+    pub session: Option<SessionInfo>,
     commands: Arc<[CommandRow]>,
     /// Calls without a result: name and arguments.
     calls: HashMap<Arc<str>, (String, Value)>,
@@ -105,16 +105,8 @@ impl<O: Write> Claude<O> {
         self.end(&TurnEnd { reason, ..TurnEnd::default() }, &ModelAnswer::default(), 0)
     }
 
-    pub fn is_open(&self) -> bool {
-        self.session.is_some()
-    }
-
     pub fn model(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.model)
-    }
-
-    pub fn session(&self) -> Option<String> {
-        self.session.as_ref().map(|session| session.id.clone())
     }
 
     pub fn initialized(&self) -> Value {

@@ -54,7 +54,7 @@ pub async fn converse<O: Write>(
     let mut interrupted = false;
     let lost = loop {
         let begun = talk.begin();
-        if !talk.running && talk.link.closed && talk.queue.is_empty() && talk.printer.is_open() {
+        if !talk.running && talk.link.closed && talk.queue.is_empty() && talk.printer.session.is_some() {
             break begun.err();
         }
         let step = begun.and(tokio::select! {
@@ -100,7 +100,7 @@ impl<O: Write> Talk<'_, O> {
     }
 
     fn begin(&mut self) -> io::Result<()> {
-        if self.running || !self.printer.is_open() {
+        if self.running || !self.printer.session.is_some() {
             return Ok(());
         }
         let Some(mut line) = self.queue.pop_front() else { return Ok(()) };
@@ -243,8 +243,8 @@ impl<O: Write> Talk<'_, O> {
             }
             "rename_session" => {
                 let title = request["title"].as_str().unwrap_or_default().to_owned();
-                let session = self.printer.session().ok_or("there is no session yet")?;
-                self.op(Quick::RenameSession { session, title });
+                let session = self.printer.session.as_ref().ok_or("there is no session yet")?;
+                self.op(Quick::RenameSession { session: session.id.clone(), title });
             }
             "set_model" => {
                 let first = self.model.get_or_insert_with(|| self.printer.model().to_owned());

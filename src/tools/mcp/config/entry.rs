@@ -113,9 +113,7 @@ impl Entry {
         if let Some(seconds) = entry.tool_timeout_sec.take() {
             entry.timeout = milliseconds(seconds).into();
         }
-        if let Some(seconds) = entry.startup_timeout_sec.take() {
-            entry.startup_timeout = Some(milliseconds(seconds));
-        }
+        entry.startup_timeout = entry.startup_timeout_sec.take().map(milliseconds).or(entry.startup_timeout);
         if !entry.scopes.is_empty() {
             let mut oauth = entry.oauth.as_object().cloned().unwrap_or_default();
             oauth.insert("scopes".to_owned(), std::mem::take(&mut entry.scopes).into());
@@ -133,12 +131,12 @@ impl Entry {
         Ok(entry)
     }
 
-    /// Converts other agents' variable syntax to ours.
+    /// Converts other agents' variable syntax to ours, if it is `theirs`.
     #[must_use]
-    pub fn with_variables_in_our_form(mut self) -> Self {
+    pub fn with_variables_in_our_form(mut self, theirs: bool) -> Self {
         let texts = self.command.iter_mut().chain(&mut self.args).chain(self.env.values_mut());
         let texts = texts.chain(self.headers.values_mut()).chain(&mut self.url).chain(&mut self.cwd);
-        for text in texts {
+        for text in texts.filter(|_| theirs) {
             *text = server::in_our_form(text);
         }
         self
@@ -182,12 +180,8 @@ impl Entry {
         };
         let mut server = Server::new(name.to_owned(), origin.to_owned(), transport, hash);
         (server.tools, server.without_tools) = (self.include_tools, self.exclude_tools);
-        if let Some(limit) = self.timeout.as_u64() {
-            server.call_timeout = Duration::from_millis(limit);
-        }
-        if let Some(limit) = self.startup_timeout {
-            server.start_timeout = Duration::from_millis(limit);
-        }
+        server.call_timeout = self.timeout.as_u64().map_or(server.call_timeout, Duration::from_millis);
+        server.start_timeout = self.startup_timeout.map_or(server.start_timeout, Duration::from_millis);
         server.enabled = !self.disabled.unwrap_or(false);
         Ok(server)
     }
@@ -208,16 +202,14 @@ fn milliseconds(seconds: f64) -> u64 {
 }
 
 fn checked(url: String) -> Result<String, String> {
-    let is_whole = !url.contains("${");
     match reqwest::Url::parse(&url) {
-        Ok(known) if is_whole && matches!(known.scheme(), "ws" | "wss") => Err(format!(
+        _ if url.contains("${") => Ok(url),
+        Ok(known) if matches!(known.scheme(), "http" | "https") => Ok(url),
+        Ok(known) if matches!(known.scheme(), "ws" | "wss") => Err(format!(
             "{url} is a WebSocket, which MCP doesn't define; use the server's http or https address"
         )),
-        Ok(known) if is_whole && !matches!(known.scheme(), "http" | "https") => {
-            Err(format!("`url` is not http or https: {url}"))
-        }
-        Err(error) if is_whole => Err(format!("`url` {url}: {error}")),
-        _ => Ok(url),
+        Ok(_) => Err(format!("`url` is not http or https: {url}")),
+        Err(error) => Err(format!("`url` {url}: {error}")),
     }
 }
 
@@ -261,10 +253,8 @@ pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     for (name, entry) in entries {
         let read = match of_editor && entry.to_string().contains("${input:") {
             true => Err("VS Code asks for its ${input:…}; name a ${VARIABLE} instead".to_owned()),
-            false => Entry::read(entry).and_then(|read| match others_variables {
-                true => read.with_variables_in_our_form().server(name, path),
-                false => read.server(name, path),
-            }),
+            false => Entry::read(entry)
+                .and_then(|read| read.with_variables_in_our_form(others_variables).server(name, path)),
         };
         match read {
             Ok(server) => servers.push(server),
@@ -289,7 +279,7 @@ mod tests {
     use crate::mcp::config::server::Profile;
 
     fn written(value: Value) -> Value {
-        serde_json::to_value(Entry::read(&value).unwrap().with_variables_in_our_form()).unwrap()
+        serde_json::to_value(Entry::read(&value).unwrap().with_variables_in_our_form(true)).unwrap()
     }
 
     #[test]

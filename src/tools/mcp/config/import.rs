@@ -35,15 +35,11 @@ pub fn agents() -> Vec<&'static str> {
 
 pub fn files(agent: Option<&str>, home: &Path) -> Vec<PathBuf> {
     let meant = AGENTS.iter().filter(|(known, _)| agent.is_none_or(|name| name == *known));
-    let paths =
-        meant.flat_map(|(_, files)| files.split(' ')).map(|file| match file.strip_prefix(".codex/") {
-            // The Codex folder can be moved.
-            Some(file) => {
-                std::env::var_os("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from).join(file)
-            }
-            None => home.join(file),
-        });
-    paths.filter(|path| path.is_file()).collect()
+    // The Codex folder can be moved.
+    let codex = std::env::var_os("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from);
+    let path =
+        |file: &str| file.strip_prefix(".codex/").map_or_else(|| home.join(file), |file| codex.join(file));
+    meant.flat_map(|(_, files)| files.split(' ')).map(path).filter(|path| path.is_file()).collect()
 }
 
 /// The servers in this file, global ones and those for `workspace`. Blocks.
@@ -57,12 +53,11 @@ pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
     for (name, value) in servers_of(&config).into_iter().chain(of_project).flatten() {
         let said = |what: &str| format!("'{name}' in {}: {what}", path.display());
         import.problems.extend(left_out(value).map(said));
-        let read = Entry::read(value).map(|entry| entry.over_http());
-        match check_name(name).and(read) {
-            Ok(entry) if others_variables => {
-                import.servers.push((name.clone(), entry.with_variables_in_our_form()));
+        match check_name(name).and(Entry::read(value)) {
+            Ok(entry) => {
+                let entry = entry.over_http().with_variables_in_our_form(others_variables);
+                import.servers.push((name.clone(), entry));
             }
-            Ok(entry) => import.servers.push((name.clone(), entry)),
             Err(what) => import.problems.push(said(&what)),
         }
     }
