@@ -26,7 +26,7 @@ pub struct SeenFile {
     /// Time and size when the file was seen; `None` after a resume.
     stamp: Option<FileStamp>,
     /// Hash of the content that was reported to the model without being shown.
-    reported: Option<String>,
+    pub reported: Option<String>,
     /// Hash of the content that the model's own command left.
     own: Option<String>,
 }
@@ -34,11 +34,6 @@ pub struct SeenFile {
 impl SeenFile {
     pub fn is_own(&self, hash: &str) -> bool {
         self.own.as_deref() == Some(hash)
-    }
-
-    /// Whether the model has seen this content, or knows that the file has it.
-    pub fn was_told(&self, hash: &str) -> bool {
-        self.hash == hash || self.reported.as_deref() == Some(hash)
     }
 }
 

@@ -62,7 +62,10 @@ fn of_file(
     }
     let hash = file::hash(&bytes);
     // What this very command has changed is told apart.
-    let told = cx.files.get(&resolved.canonical).is_none_or(|seen| seen.was_told(&hash));
+    let told = cx
+        .files
+        .get(&resolved.canonical)
+        .is_none_or(|seen| seen.hash == hash || seen.reported.as_ref() == Some(&hash));
     if range.is_none() && !told {
         return None;
     }

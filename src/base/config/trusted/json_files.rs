@@ -13,12 +13,9 @@ const HOOKS: [&str; 3] = [".mycode/hooks.json", ".claude/settings.json", ".claud
 const HOOK_KEYS: [&str; 2] = ["hooks", "disableAllHooks"];
 const MCP_SERVERS: [&str; 4] =
     [".cursor/mcp.json", ".vscode/mcp.json", ".mcp.json", ".mycode/mcp_servers.json"];
-/// Before those above, which win: other agents' settings, of which only this key counts.
-const WITH_MCP_SERVERS: [(&str, &str); 3] = [
-    ("opencode.json", "mcp"),
-    (".gemini/settings.json", "mcpServers"),
-    (".codex/config.toml", "mcp_servers"),
-];
+/// Other agents' settings, of which only these keys count; those above win.
+const WITH_MCP_SERVERS: [&str; 3] = ["opencode.json", ".gemini/settings.json", ".codex/config.toml"];
+const MCP_KEYS: [&str; 3] = ["mcpServers", "mcp", "mcp_servers"];
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -28,12 +25,12 @@ pub fn hooks_of_user(config: &Path) -> Vec<AgentFile> {
         .into_iter()
         .flatten()
         .filter_map(read)
-        .filter_map(only_hooks)
+        .filter_map(|file| only(file, &HOOK_KEYS))
         .collect()
 }
 
 pub fn hooks_of_project(workspace: &Path) -> Vec<AgentFile> {
-    of_project(workspace, &HOOKS).filter_map(only_hooks).collect()
+    of_project(workspace, &HOOKS).filter_map(|file| only(file, &HOOK_KEYS)).collect()
 }
 
 pub fn mcp_of_user(config: &Path) -> Vec<AgentFile> {
@@ -41,13 +38,7 @@ pub fn mcp_of_user(config: &Path) -> Vec<AgentFile> {
 }
 
 pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
-    let others = WITH_MCP_SERVERS.iter().filter_map(|(name, key)| {
-        let file = of_project(workspace, std::slice::from_ref(name)).next()?;
-        let all: Option<Value> = toml::from_str(&file.text).ok();
-        let servers = all.or_else(|| serde_json::from_str(&file.text).ok())?.get_mut(*key)?.take();
-        let is_any = servers.as_object().is_some_and(|servers| !servers.is_empty());
-        is_any.then(|| AgentFile { text: json!({*key: servers}).to_string(), ..file })
-    });
+    let others = of_project(workspace, &WITH_MCP_SERVERS).filter_map(|file| only(file, &MCP_KEYS));
     others.chain(of_project(workspace, &MCP_SERVERS)).collect()
 }
 
@@ -81,15 +72,14 @@ fn read(path: PathBuf) -> Option<AgentFile> {
     Some(AgentFile { text: file::small_text(&path, MAX_BYTES)?, path })
 }
 
-/// What a file says about hooks, if anything. Invalid JSON is kept, so that it can be reported.
-fn only_hooks(file: AgentFile) -> Option<AgentFile> {
-    let is_nothing =
-        |value: &Value| *value == false || value.as_object().is_some_and(serde_json::Map::is_empty);
-    match serde_json::from_str(&file.text) {
-        Ok(Value::Object(mut all)) => {
-            all.retain(|key, value| HOOK_KEYS.contains(&key.as_str()) && !is_nothing(value));
+/// What a file says under these keys, if anything. Invalid JSON is kept, so that it can be reported.
+fn only(file: AgentFile, keys: &[&str]) -> Option<AgentFile> {
+    let is_nothing = |value: &Value| *value == false || *value == json!({});
+    match serde_json::from_str(&file.text).ok().or_else(|| toml::from_str(&file.text).ok()) {
+        Some(Value::Object(mut all)) => {
+            all.retain(|key, value| keys.contains(&key.as_str()) && !is_nothing(value));
             (!all.is_empty()).then(|| AgentFile { text: Value::Object(all).to_string(), ..file })
         }
-        _ => Some(file).filter(|file| file.text.contains("\"hooks\"")),
+        _ => Some(file).filter(|file| keys.iter().any(|key| file.text.contains(&format!("\"{key}\"")))),
     }
 }

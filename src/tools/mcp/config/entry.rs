@@ -20,7 +20,7 @@ const OF_HOST: &str = "sdk";
 /// Limited because server names are part of tool names.
 const MAX_NAME_CHARS: usize = 64;
 const SSE: &str = "sse";
-/// Their form: comments, and variables of the editor (code.visualstudio.com, MCP configuration reference; cursor.com/docs/mcp).
+/// With variables of the editor (code.visualstudio.com, MCP configuration reference; cursor.com/docs/mcp).
 const OF_EDITORS: [&str; 2] = [".vscode/mcp.json", ".cursor/mcp.json"];
 const WITH_OTHER_VARIABLES: [&str; 2] = ["opencode.json", ".gemini/settings.json"];
 
@@ -236,11 +236,10 @@ pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     let refused = |what: String| (Vec::new(), vec![format!("{}: {what}", path.display())]);
     let of_editor = OF_EDITORS.iter().any(|name| path.ends_with(name));
     let others_variables = WITH_OTHER_VARIABLES.iter().any(|name| path.ends_with(name));
+    let plain = without_comments(text);
     let text = match of_editor {
-        true => without_comments(text)
-            .replace("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}")
-            .replace("${env:", "${"),
-        false => text.to_owned(),
+        true => plain.replace("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}").replace("${env:", "${"),
+        false => plain,
     };
     let config: Value = match serde_json::from_str(&text) {
         Ok(config) => config,
