@@ -166,6 +166,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
                 notice(&events, Level::Info, text);
             });
         }
+        Quick::SwitchMcp { server, on } => tools.servers.switch(&server, on),
         Quick::ShowStats => answer(events, move || inspect::stats(&log)),
         Quick::Explain { id } => answer(events, move || inspect::item_history(&log, &id)),
     }

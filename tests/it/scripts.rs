@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use serde_json::{Value, json};
 
 use crate::support::answer::{Reply, answer, status};
+use crate::support::mcp_server::McpServer;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
 
@@ -314,15 +315,44 @@ fn a_program_answers_for_the_user_as_with_claude() {
         (json!({"subtype": "background_tasks"}), true),
         (json!({"subtype": "stop_task", "task_id": "one"}), false),
         (json!({"subtype": "mcp_reconnect", "serverName": "none"}), false),
+        (json!({"subtype": "mcp_toggle", "serverName": "none", "enabled": false}), false),
+        (json!({"subtype": "reload_skills"}), false),
     ] {
         assert_eq!(host.ask(&request)["subtype"], if known { "success" } else { "error" }, "{request}");
     }
-    let refused = host.ask(&json!({"subtype": "mcp_toggle"}));
-    assert!(refused["error"].as_str().unwrap().contains("mcp_toggle"), "{refused}");
+    let refused = host.ask(&json!({"subtype": "mcp_set_servers"}));
+    assert!(refused["error"].as_str().unwrap().contains("mcp_set_servers"), "{refused}");
+    let usage = host.ask(&json!({"subtype": "get_usage"}));
+    assert!(usage["response"]["session"]["model_usage"]["m"]["inputTokens"].as_u64() > Some(0), "{usage}");
     host.say("go on");
     assert_eq!(host.until(|line| line["type"] == "result")["result"], "On.");
     assert_eq!(host.end(), Some(0));
     assert!(server.requests()[0].raw.contains("Be brief."));
+}
+
+#[test]
+fn a_server_is_turned_off_and_on() {
+    let place = Workplace::new();
+    McpServer::with_tools(&["f"])
+        .answers("tools/call", &json!({"content": [{"type": "text", "text": "called"}]}))
+        .add(&place, "one");
+    let used = || call("MoreTools", json!({"name": "one.f", "args": {}}));
+    let server = FakeServer::start(vec![used(), text("1"), used(), text("2")]);
+    let mut host = Host::start(&place, &server, &["--permission-mode=bypassPermissions"]);
+    host.ask(&json!({"subtype": "initialize"}));
+    for (enabled, status, said) in
+        [(false, "disabled", "turned off in this session"), (true, "pending", "called")]
+    {
+        let toggle = json!({"subtype": "mcp_toggle", "serverName": "one", "enabled": enabled});
+        assert_eq!(host.ask(&toggle)["subtype"], "success");
+        let servers = host.ask(&json!({"subtype": "mcp_status"}));
+        assert_eq!(servers["response"]["mcpServers"][0]["status"], status);
+        host.say("use it");
+        let result = host.until(|line| line["type"] == "user")["message"]["content"][0]["content"].clone();
+        assert!(result.as_str().unwrap().contains(said), "{result}");
+        host.until(|line| line["type"] == "result");
+    }
+    host.end();
 }
 
 #[test]

@@ -129,6 +129,8 @@ pub enum Quick {
     SaveDraft { text: String },
     /// Answered by a notice with what the MCP servers offer; starts them.
     ShowMcp,
+    /// Whether the server's tools can be called in this session.
+    SwitchMcp { server: String, on: bool },
     /// Answered by a notice with what this session did and cost.
     ShowStats,
     /// Of this folder; answered by `Event::Sessions`.

@@ -8,6 +8,7 @@ use super::git::{self, MAX_COMMITS};
 use super::history::{Commit, CommitHistory};
 use base::file;
 use base::folder::atomic_write::{self, Expect};
+use guard::sandbox::git::question::GitQuestion;
 
 const FILE: &str = "history.json";
 /// Raise with every change of the layout or the word processing.
@@ -16,9 +17,10 @@ const TIME_LIMIT: Duration = Duration::from_secs(8);
 
 /// In a large repository, only the newest part that could be read in time.
 pub fn refreshed(root: &Path, folder: &Path) -> CommitHistory {
-    let Some(head) = git::head(root) else { return CommitHistory::default() };
-    let older =
-        read(&folder.join(FILE)).filter(|known| known.head == head || git::is_ancestor(root, &known.head));
+    let git = GitQuestion::about(root);
+    let Some(head) = git.commit("HEAD") else { return CommitHistory::default() };
+    let is_ancestor = |older: &str| git.ask(&["merge-base", "--is-ancestor", older, "HEAD"]).is_some();
+    let older = read(&folder.join(FILE)).filter(|known| known.head == head || is_ancestor(&known.head));
     let since = older.as_ref().map(|older| older.head.as_str());
     if since == Some(head.as_str()) {
         return older.unwrap_or_default();

@@ -46,15 +46,6 @@ pub fn stage(root: &Path, patch: &str) -> bool {
     timeout::ask(&mut command, patch.as_bytes(), ANSWER).is_some()
 }
 
-/// `None` without git or commits.
-pub fn head(root: &Path) -> Option<String> {
-    GitQuestion::about(root).commit("HEAD")
-}
-
-pub fn is_ancestor(root: &Path, older: &str) -> bool {
-    GitQuestion::about(root).ask(&["merge-base", "--is-ancestor", older, "HEAD"]).is_some()
-}
-
 #[derive(Debug, Default)]
 pub struct LogRead {
     pub entries: Vec<LogEntry>,
@@ -150,7 +141,7 @@ mod tests {
     #[test]
     fn no_git_no_history() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(head(dir.path()), None);
+        assert_eq!(GitQuestion::about(dir.path()).commit("HEAD"), None);
         assert!(log(dir.path(), "HEAD", None, Duration::from_secs(60)).is_none());
     }
 }

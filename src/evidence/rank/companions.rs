@@ -274,7 +274,8 @@ impl Bonds<'_> {
     /// Matches tests and their sources by name.
     fn tests(&mut self, file: usize) {
         let found: Vec<usize> = if self.is_test(file) {
-            let sources = self.names.with_stem(links::tested_name(&self.names.paths[file])).iter();
+            let stem = links::tested_name(&self.names.paths[file]);
+            let sources = self.names.by_stem.get(stem).into_iter().flatten();
             sources.map(|source| *source as usize).filter(|source| !self.is_test(*source)).collect()
         } else {
             let module = self.module(file);

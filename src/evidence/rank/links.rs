@@ -38,7 +38,7 @@ pub fn today(history: &CommitHistory, names: &Names) -> Vec<Option<u32>> {
             paths.get(file.as_str()).copied().or_else(|| {
                 // `models.py` may have moved anywhere.
                 let name = file.rsplit('/').next().unwrap_or(&file);
-                let rare = names.namesakes(name) <= MAX_NAMESAKES;
+                let rare = names.by_name.get(name).map_or(0, Vec::len) <= MAX_NAMESAKES;
                 let (found, _) = if rare { names.ending_like(&file) } else { (Vec::new(), 0) };
                 (found.len() == 1).then(|| found[0])
             })

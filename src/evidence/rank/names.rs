@@ -7,8 +7,8 @@ use crate::index::store::Index;
 pub struct Names {
     /// By file number; lower-case, `/`-separated.
     pub paths: Vec<String>,
-    by_name: FxHashMap<String, Vec<u32>>,
-    by_stem: FxHashMap<String, Vec<u32>>,
+    pub by_name: FxHashMap<String, Vec<u32>>,
+    pub by_stem: FxHashMap<String, Vec<u32>>,
     by_folder: FxHashMap<String, Vec<u32>>,
 }
 
@@ -77,15 +77,6 @@ impl Names {
         let whole = found.iter().find(|file| self.paths[**file as usize] == wanted);
         let only = found.first().filter(|_| found.len() == 1 && parts == wanted.split('/').count());
         whole.or(only).map(|file| *file as usize)
-    }
-
-    pub fn namesakes(&self, name: &str) -> usize {
-        self.by_name.get(name).map_or(0, Vec::len)
-    }
-
-    /// Files with this stem (lower-case).
-    pub fn with_stem(&self, stem: &str) -> &[u32] {
-        self.by_stem.get(stem).map_or(&[], Vec::as_slice)
     }
 
     /// Files directly in this folder (lower-case).

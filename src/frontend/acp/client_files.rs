@@ -18,17 +18,12 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub struct ClientFiles {
     client: Client,
     offered: FileSystemCapabilities,
-    session: OnceLock<SessionId>,
+    pub session: OnceLock<SessionId>,
 }
 
 impl ClientFiles {
     pub fn new(client: Client, offered: FileSystemCapabilities) -> Self {
         Self { client, offered, session: OnceLock::new() }
-    }
-
-    /// Sets the session id; until then nothing is asked.
-    pub fn belong_to(&self, session: &SessionId) {
-        let _ = self.session.set(session.clone());
     }
 
     /// The text as the client shows it; `None` if it doesn't offer that or can't.

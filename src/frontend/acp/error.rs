@@ -18,10 +18,6 @@ pub fn failed(why: impl Into<String>) -> Error {
     error(ErrorCode::InternalError, why)
 }
 
-pub fn auth_required(why: impl Into<String>) -> Error {
-    error(ErrorCode::AuthRequired, why)
-}
-
 pub fn not_found(why: impl Into<String>) -> Error {
     error(ErrorCode::ResourceNotFound, why)
 }

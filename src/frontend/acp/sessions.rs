@@ -112,7 +112,7 @@ impl Sessions {
         let wanted = Wanted { folder, more, which, mcp_servers, files: Arc::clone(&files) };
         let opened = self.source.open(wanted).await?;
         let mut session = Session::new(opened, self.client.clone(), capabilities);
-        files.belong_to(&session.id);
+        let _ = files.session.set(session.id.clone());
         session.begin(replay).await?;
         Ok(session)
     }

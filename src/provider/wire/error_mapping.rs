@@ -82,6 +82,8 @@ fn classify(
         None => message,
     };
     let full = is_context_full(&reply.lower);
+    // That is over after a while.
+    let is_limit = ["rate_limit", "resource_exhausted"].iter().any(|code| reply.code.contains(code));
     let mentions = |list: &str| words(list).any(|word| reply.mentions(word));
     let reasoning_rejected =
         || words("reasoning rejected").any(|row| row.split(" + ").all(|word| reply.mentions(word)));
@@ -96,7 +98,7 @@ fn classify(
         400 | 404 | 405 | 422 | 501 if is_wrong_endpoint(status, reply, url) => {
             ProviderError::WrongEndpoint { url: url.to_owned(), message }
         }
-        429 if reply.spent || !reply.is_limit(wait) && mentions("quota") => {
+        429 if reply.spent || !(wait.is_some() || is_limit) && mentions("quota") => {
             ProviderError::BadRequest { status, message }
         }
         402 | 403 | 500.. if mentions("quota") || mentions("billing") => {
@@ -167,11 +169,6 @@ impl ErrorReply {
 
     fn mentions(&self, words: &str) -> bool {
         self.code.contains(words) || self.lower.contains(words)
-    }
-
-    /// Whether a 429 names a limit that is over after a while.
-    fn is_limit(&self, wait: Option<Duration>) -> bool {
-        wait.is_some() || ["rate_limit", "resource_exhausted"].iter().any(|code| self.code.contains(code))
     }
 
     fn read(body: &str) -> Self {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -57,6 +58,7 @@ struct Slot {
     server: Server,
     state: sync::Mutex<State>,
     known: Mutex<LearnedServer>,
+    is_off: AtomicBool,
 }
 
 #[derive(Default)]
@@ -80,7 +82,12 @@ impl Servers {
         let mut known = if servers.is_empty() { BTreeMap::new() } else { learned.read() };
         let slot = |server: Server| {
             let known = known.remove(&server.hash).unwrap_or_default();
-            Slot { server, state: sync::Mutex::default(), known: Mutex::new(known) }
+            Slot {
+                server,
+                state: sync::Mutex::default(),
+                known: Mutex::new(known),
+                is_off: AtomicBool::new(false),
+            }
         };
         let slots = servers.into_iter().filter(|server| server.enabled).map(slot).collect();
         Self { slots, place, learned }
@@ -137,7 +144,11 @@ impl Servers {
         let slot = self.slot(server)?;
         let known = {
             let mut state = slot.state.lock().await;
-            if state.connection.as_ref().is_none_or(|open| open.is_closed() || open.take_stale()) {
+            if state
+                .connection
+                .as_ref()
+                .is_none_or(|open| open.is_closed() || open.calls.stale.swap(false, Ordering::Relaxed))
+            {
                 state.catalog = None;
             }
             state.catalog.clone()
@@ -167,7 +178,16 @@ impl Servers {
 
     fn slot(&self, server: &str) -> Result<&Slot, McpError> {
         let slot = self.slots.iter().find(|slot| slot.server.name == server);
-        slot.ok_or_else(|| McpError::Start(format!("no server {server} is configured")))
+        let slot = slot.ok_or_else(|| McpError::Start(format!("no server {server} is configured")))?;
+        let off = || McpError::Refused("it is turned off in this session; continue without it".to_owned());
+        (!slot.is_off.load(Ordering::Relaxed)).then_some(slot).ok_or_else(off)
+    }
+
+    /// The tools of a server that is turned off stay listed, since requests don't change within a session.
+    pub fn switch(&self, server: &str, on: bool) {
+        for slot in self.slots.iter().filter(|slot| slot.server.name == server) {
+            slot.is_off.store(!on, Ordering::Relaxed);
+        }
     }
 
     async fn connection(&self, slot: &Slot) -> Result<Arc<Connection>, McpError> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_client_protocol_schema::v1::Error;
+use agent_client_protocol_schema::v1::{Error, ErrorCode};
 use futures_util::future::{BoxFuture, FutureExt as _};
 use tokio::io::BufReader;
 
@@ -122,7 +122,7 @@ fn stored_in(folder: &Path, id: &str) -> Result<(), Error> {
 }
 
 fn no_model() -> Error {
-    error::auth_required(format!("no model is configured: {}", unconfigured::ADVICE))
+    error::error(ErrorCode::AuthRequired, format!("no model is configured: {}", unconfigured::ADVICE))
 }
 
 fn failed(failure: Failure) -> Error {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::rewind_files::SentUserMessage;
 use crate::exec::printer::{self, ModelAnswer, Printer, failure, with, write_line};
@@ -45,6 +45,9 @@ pub struct Claude<O> {
     denials: Vec<Value>,
     pub user_messages: Vec<SentUserMessage>,
     window: WindowState,
+    worked_ms: u64,
+    /// MCP servers that were turned off or on.
+    pub switched: HashMap<String, bool>,
 }
 
 impl<O: Write> Claude<O> {
@@ -60,6 +63,8 @@ impl<O: Write> Claude<O> {
             denials: Vec::new(),
             user_messages: Vec::new(),
             window: WindowState::default(),
+            worked_ms: 0,
+            switched: HashMap::new(),
         }
     }
 
@@ -122,8 +127,20 @@ impl<O: Write> Claude<O> {
     }
 
     pub fn mcp_status(&self) -> Value {
-        let server = |name: &String| json!({"name": name, "status": "pending"});
+        let status =
+            |name: &String| if self.switched.get(name) == Some(&false) { "disabled" } else { "pending" };
+        let server = |name: &String| json!({"name": name, "status": status(name)});
         json!({"mcpServers": self.form.mcp_servers.iter().map(server).collect::<Vec<_>>()})
+    }
+
+    /// `SDKControlGetUsageResponse`. Lines aren't counted.
+    pub fn session_usage(&self) -> Value {
+        let (cost, ms) = (self.window.cost_usd.unwrap_or(0.0), self.worked_ms);
+        let session = json!({
+            "total_cost_usd": cost, "total_api_duration_ms": ms, "total_duration_ms": ms, "total_lines_added": 0,
+            "total_lines_removed": 0, "model_usage": of_model(&self.window, self.model()),
+        });
+        json!({"session": session, "subscription_type": null, "rate_limits_available": false, "rate_limits": null})
     }
 
     fn init(&mut self) -> io::Result<()> {
@@ -258,6 +275,7 @@ impl<O: Write> Printer for Claude<O> {
         let events = self.partial.end("end_turn");
         self.stream_events(events)?;
         self.calls.clear();
+        self.worked_ms += end.elapsed_ms;
         self.message_id = text::uuid();
         let model = self.session.as_ref().map_or("", |session| &session.model);
         let mut result = result_message(end, answer, &self.window, model);
@@ -274,12 +292,11 @@ pub fn version() -> &'static str {
 fn result_message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, model: &str) -> Value {
     let done = end.reason == EndReason::Done;
     let cost = window.cost_usd.unwrap_or(0.0);
-    let models = Map::from_iter([(model.to_owned(), of_model(window, cost))]);
     let (subtype, terminal_reason) = names(&end.reason);
     let mut message = json!({
         "type": "result", "subtype": subtype, "is_error": !done, "duration_ms": end.elapsed_ms,
         "duration_api_ms": end.elapsed_ms, "num_turns": end.steps, "stop_reason": done.then_some("end_turn"),
-        "total_cost_usd": cost, "usage": usage(&end.usage), "modelUsage": models, "permission_denials": [],
+        "total_cost_usd": cost, "usage": usage(&end.usage), "modelUsage": of_model(window, model), "permission_denials": [],
         "terminal_reason": terminal_reason,
     });
     if done {
@@ -331,13 +348,13 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-fn of_model(window: &WindowState, cost: f64) -> Value {
+fn of_model(window: &WindowState, model: &str) -> Value {
     let total = &window.total;
-    json!({
+    json!({model: {
         "inputTokens": uncached(total), "outputTokens": total.output, "cacheReadInputTokens": total.cached,
-        "cacheCreationInputTokens": total.cache_write, "webSearchRequests": 0, "costUSD": cost,
-        "contextWindow": window.window_tokens, "maxOutputTokens": 0,
-    })
+        "cacheCreationInputTokens": total.cache_write, "webSearchRequests": 0,
+        "costUSD": window.cost_usd.unwrap_or(0.0), "contextWindow": window.window_tokens, "maxOutputTokens": 0,
+    }})
 }
 
 #[derive(Default)]

@@ -259,16 +259,22 @@ impl<O: Write> Talk<'_, O> {
             }
             "background_tasks" => self.op(Quick::Background),
             // A server that is gone is started again by its next call.
-            "mcp_reconnect" => {
+            "mcp_reconnect" | "mcp_toggle" => {
                 let name = request["serverName"].as_str().unwrap_or_default();
                 let known = self.printer.form.mcp_servers.iter().any(|server| server == name);
                 known.then_some(()).ok_or_else(|| format!("Server not found: {name}"))?;
+                if kind == "mcp_toggle" {
+                    let (server, on) = (name.to_owned(), request["enabled"] == true);
+                    self.printer.switched.insert(server.clone(), on);
+                    self.op(Quick::SwitchMcp { server, on });
+                }
             }
+            "get_usage" => return Ok(self.printer.session_usage()),
             "mcp_status" => return Ok(self.printer.mcp_status()),
             "get_binary_version" => return Ok(json!({"version": claude::version()})),
             _ => {
                 return Err(format!(
-                    "mycode does not support the control request {kind}, which has no counterpart here; leave it out"
+                    "mycode does not support the control request {kind}: leave it out, or begin a new session with other options"
                 ));
             }
         }

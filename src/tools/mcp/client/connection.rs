@@ -1,7 +1,6 @@
 //! A connection to a server: its catalog, and calls with a timeout that any sign of life resets.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -27,7 +26,7 @@ const LONGEST_CALL: Duration = Duration::from_secs(3600);
 /// Dropping it closes the connection and ends the program started for it.
 pub struct Connection {
     pub(super) running: RunningService<RoleClient, Handler>,
-    pub(super) calls: Arc<Calls>,
+    pub calls: Arc<Calls>,
     pub(super) service: Option<Service>,
     pub(super) call_timeout: Duration,
 }
@@ -35,11 +34,6 @@ pub struct Connection {
 impl Connection {
     pub fn is_closed(&self) -> bool {
         self.running.is_closed() || self.running.peer().is_transport_closed()
-    }
-
-    /// Whether the catalog has changed since the last call.
-    pub fn take_stale(&self) -> bool {
-        self.calls.stale.swap(false, Ordering::Relaxed)
     }
 
     /// Whether the server still answers anything; an error is an answer, too.

@@ -181,7 +181,10 @@ impl Vim {
             }
             ('~', _) => {
                 let to = forward();
-                let swapped: String = text[at..to].chars().flat_map(swap_case).collect();
+                let swap = |c: char| {
+                    if c.is_lowercase() { c.to_uppercase().to_string() } else { c.to_lowercase().to_string() }
+                };
+                let swapped: String = text[at..to].chars().map(swap).collect();
                 buffer.replace_range(at..to, &swapped, at + swapped.len());
                 return to > at;
             }
@@ -380,10 +383,6 @@ fn lines(text: &str, at: usize, count: usize) -> Range<usize> {
         end = (line_end(text, end) + 1).min(text.len());
     }
     start..end
-}
-
-fn swap_case(c: char) -> Vec<char> {
-    if c.is_lowercase() { c.to_uppercase().collect() } else { c.to_lowercase().collect() }
 }
 
 fn join(buffer: &mut Buffer) -> bool {
