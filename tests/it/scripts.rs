@@ -339,7 +339,8 @@ fn a_server_is_turned_off_and_on() {
     let used = || call("MoreTools", json!({"name": "one.f", "args": {}}));
     let server = FakeServer::start(vec![used(), text("1"), used(), text("2")]);
     let mut host = Host::start(&place, &server, &["--permission-mode=bypassPermissions"]);
-    host.ask(&json!({"subtype": "initialize"}));
+    let opened = host.ask(&json!({"subtype": "initialize", "mcpServers": {"two": {"command": "none"}}}));
+    assert_eq!(opened["response"]["mcp_servers_applied"], true);
     for (enabled, status, said) in
         [(false, "disabled", "turned off in this session"), (true, "pending", "called")]
     {

@@ -122,7 +122,8 @@ impl<O: Write> Claude<O> {
             "commands": self.commands.iter().map(command).collect::<Vec<_>>(), "agents": [],
             "output_style": "default", "available_output_styles": ["default"],
             "models": [{"value": model, "displayName": model, "description": ""}], "account": {},
-            "hooks_applied": true, "hook_on_failure_supported": true, "claude_code_version": version(),
+            "hooks_applied": true, "hook_on_failure_supported": true, "mcp_servers_applied": true,
+            "plugins_applied": true, "claude_code_version": version(),
         })
     }
 
