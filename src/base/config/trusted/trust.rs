@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
@@ -57,7 +58,7 @@ pub struct Trust {
 impl Trust {
     /// Without a readable file, nothing is trusted.
     pub fn read(state: &Path) -> Self {
-        let path = path(state);
+        let path = state.join("trusted.json");
         Self { stored: stored(file::read(&path, MAX_BYTES).ok().as_ref().map(|(bytes, _)| &**bytes)), path }
     }
 
@@ -81,8 +82,11 @@ impl Trust {
                 if before.text.is_empty() || one.text.len() > KEPT_BYTES {
                     return "(changed; too long to show)\n".to_owned();
                 }
-                let diff = TextDiff::from_lines(&before.text, &one.text);
-                diff.unified_diff().context_radius(CONTEXT).to_string()
+                // JSON that was written on one line, too.
+                let json = |text: &str| serde_json::from_str::<Value>(text).map(|json| format!("{json:#}\n"));
+                let lines = |text: &str| json(text).unwrap_or_else(|_| text.to_owned());
+                let (before, now) = (lines(&before.text), lines(&one.text));
+                TextDiff::from_lines(&before, &now).unified_diff().context_radius(CONTEXT).to_string()
             }
             _ => String::new(),
         }
@@ -114,10 +118,6 @@ impl Trust {
             Ok(Some(serde_json::to_vec(&stored)?))
         })
     }
-}
-
-fn path(state: &Path) -> PathBuf {
-    state.join("trusted.json")
 }
 
 fn stored(bytes: Option<&[u8]>) -> Stored {
