@@ -118,6 +118,7 @@ fn what_cannot_begin_says_so_at_once() {
     let place = Workplace::new();
     for (args, code, says) in [
         (&["exec", "--bg", "task", "--model", "m", "--base-url", "nonsense"][..], 3, "nonsense"),
+        (&["-p", "task", "--background", "--model", "m", "--base-url", "nonsense"], 3, "nonsense"),
         (&["exec", "--bg", "--resume", "none", "--model", "m", "task"], 2, "no session 'none'"),
         (&["build", "--bg"], 2, "the task is empty"),
     ] {

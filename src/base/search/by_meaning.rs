@@ -75,8 +75,7 @@ pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
             covered.extend(answers.iter().map(|(word, _)| word).filter(|word| parts.contains(*word)));
         }
         score *= 1.0 + covered.len() as f64 / parts.len().max(1) as f64;
-        let server = server.to_lowercase();
-        if raw.iter().any(|word| word.len() > 2 && server.starts_with(&word.to_lowercase())) {
+        if raw.iter().any(|word| word.len() > 2 && server.to_lowercase().starts_with(&word.to_lowercase())) {
             score *= SERVER_NAMED;
         }
         found.extend((score > 0.0).then_some((score, at)));

@@ -56,7 +56,9 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
     let output = record::new_log(&path).or_task(format!("can't write {}", said.display()), hint)?;
     let stdin = if std::io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() };
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(with_id(std::env::args_os().skip(1), &id)).stdin(stdin);
+    let args = with_id(std::env::args_os().skip(1).collect(), &id);
+    let unread = || Failure::usage("--bg can't be read", "write it as `--bg`, apart from other options");
+    command.args(args.ok_or_else(unread)?).stdin(stdin);
     let spawned = command.stdout(output.try_clone()?).stderr(output).spawn();
     let mut child = spawned.or_task("the run can't be started", "try again without --bg")?;
     let deadline = Instant::now() + LIMIT;
@@ -88,7 +90,8 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
     .map(|()| 0)
 }
 
-fn with_id(args: impl Iterator<Item = OsString>, id: &str) -> Vec<OsString> {
-    let mut place = Some(OsString::from(format!("--run-id={id}")));
-    args.map(|arg| if arg == "--bg" { place.take().unwrap_or(arg) } else { arg }).collect()
+/// `None`: the run would start itself again, and that one again.
+fn with_id(mut args: Vec<OsString>, id: &str) -> Option<Vec<OsString>> {
+    *args.iter_mut().find(|arg| *arg == "--bg" || *arg == "--background")? = format!("--run-id={id}").into();
+    Some(args)
 }
