@@ -71,7 +71,7 @@ pub fn lines(
     let whole: f32 = weights.values().sum();
     let language = FileLanguage::of(path);
     let mut holders: FxHashMap<&str, usize> = FxHashMap::default();
-    let mut found: Vec<(u32, &str, Vec<(&str, f32)>)> = Vec::new();
+    let mut found = Vec::new();
     for (number, line) in (1..).zip(whole_text.lines()).filter(|(_, line)| line.len() <= 2_000) {
         let mut shared: Vec<(&str, f32)> = Vec::new();
         let mut share = |(term, worth)| {

@@ -151,13 +151,13 @@ impl Session {
                     .filter(|call| call.name() == "sed" && call.argv.iter().any(|arg| arg.text == "-i"));
                 changed.extend(edits.filter_map(|call| Some(relative(call.argv.last()?.certain()?))));
                 let check = find::of_command(script, &calls);
-                envelope.data.observation = Box::new(Observation::Command(Command {
+                *envelope.data.observation = Observation::Command(Command {
                     command: Some(script.to_owned()),
                     exit_code: exit,
                     changed: Some(changed),
                     check,
                     ..Command::default()
-                }));
+                });
                 envelope.error = None;
             }
             "Edit" | "Write" => {
@@ -166,7 +166,7 @@ impl Session {
                     args["diff"].as_str().and_then(|diff| Some(PATCHED.captures(diff)?["file"].to_owned()));
                 let path = args["path"].as_str().map(str::to_owned).or(of_diff).unwrap_or_default();
                 let change = Change { path: Some(relative(&path)), ..Change::default() };
-                envelope.data.observation = Box::new(Observation::Edit(change));
+                *envelope.data.observation = Observation::Edit(change);
             }
             _ => {}
         }

@@ -100,7 +100,7 @@ impl<O: Write> Talk<'_, O> {
     }
 
     fn begin(&mut self) -> io::Result<()> {
-        if self.running || !self.printer.session.is_some() {
+        if self.running || self.printer.session.is_none() {
             return Ok(());
         }
         let Some(mut line) = self.queue.pop_front() else { return Ok(()) };
