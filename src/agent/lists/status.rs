@@ -12,8 +12,9 @@ use base::sanitize;
 use base::text::plural;
 use context::report::gather::Report;
 use context::report::render;
-use context::rules::cursor;
+use context::rules::cursor::{self, CursorRule};
 use context::rules::project_rules::ProjectRules;
+use context::rules::rules_file;
 use guard::sandbox::probe;
 use tools::hook::listing;
 
@@ -62,8 +63,12 @@ pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> Str
     let mut rules = ProjectRules::new(HeldBack::new(project_state), config);
     rules.refresh(workspace);
     let mut files: Vec<String> = rules.paths().map(|path| path::display(workspace, path)).collect();
-    let scoped = cursor::of_folder(workspace).into_iter().filter(|rule| !rule.always);
-    files.extend(scoped.map(|rule| {
+    let (always, scoped): (Vec<CursorRule>, Vec<CursorRule>) =
+        cursor::of_folder(workspace).into_iter().partition(|rule| rule.always);
+    let there = rules_file::candidates(workspace).into_iter().chain(always.into_iter().map(|rule| rule.path));
+    let passed = there.filter(|path| rules.paths().all(|read| read != path));
+    files.extend(passed.map(|path| path::display(workspace, &path) + " (not read: the first counts)"));
+    files.extend(scoped.into_iter().map(|rule| {
         let when = if rule.on_demand() { "on demand" } else { "where it matches" };
         format!("{} ({when})", path::display(workspace, &rule.path))
     }));

@@ -82,7 +82,8 @@ const NOTE: &str = "A note in .mycode/notes";
 fn keep(text: String, workspace: PathBuf, questions: Arc<Questions>, events: Events) {
     task::spawn(async move {
         let folder = workspace.clone();
-        let file = task::blocking(move || rules_file::in_use(&folder)).await.unwrap_or_default();
+        let first = task::blocking(move || rules_file::candidates(&folder).into_iter().next()).await.ok();
+        let file = first.flatten().unwrap_or_else(|| workspace.join(rules_file::NEW_NAME));
         let rule = format!("A rule in {}, sent with every session", path::display(&workspace, &file));
         let question = AskedQuestion {
             question: format!("Keep \"{text}\"? (With a space before # it is sent as a message.)"),

@@ -57,7 +57,7 @@ impl ContextWindow {
     }
 
     fn resized(&mut self) {
-        self.prompt.rules.limit_to(u32::try_from(self.settings.window_tokens / 10).unwrap_or(u32::MAX));
+        self.prompt.rules.limit = u32::try_from(self.settings.window_tokens / 10).ok();
     }
 
     pub fn sizes<'a>(&'a self, conversation: &'a Conversation) -> RequestSizes<'a> {

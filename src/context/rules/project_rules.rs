@@ -26,7 +26,7 @@ pub struct ProjectRules {
     removed: Vec<PathBuf>,
     rendered: Option<FixedPart>,
     /// The most tokens the rules may take; `None` until a window is set.
-    limit: Option<u32>,
+    pub limit: Option<u32>,
     /// `None` if nothing can be remembered.
     held_back: Option<HeldBack>,
     config: Option<PathBuf>,
@@ -43,11 +43,6 @@ impl ProjectRules {
 
     pub fn part(&self) -> Option<&FixedPart> {
         self.rendered.as_ref()
-    }
-
-    /// Limits the text from the next refresh on: rules must leave room for work.
-    pub fn limit_to(&mut self, tokens: u32) {
-        self.limit = Some(tokens);
     }
 
     pub fn take_notices(&mut self) -> Vec<RulesNotice> {

@@ -23,7 +23,7 @@ const OTHERS: &str = "AGENTS.override.md AGENTS.md CLAUDE.md .claude/CLAUDE.md G
 /// Of one user, beside the folder's rules file.
 const LOCAL: &str = "CLAUDE.local.md";
 /// What `/init` writes where there is no rules file yet: the name that most agents read.
-const NEW_NAME: &str = "AGENTS.md";
+pub const NEW_NAME: &str = "AGENTS.md";
 
 /// The rules file that `/init` improves, or writes: another one beside it would hide it.
 pub fn of_init(workspace: &Path) -> &'static str {
@@ -209,10 +209,6 @@ pub fn of_user(config: &Path) -> Vec<PathBuf> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     let others = home.into_iter().flat_map(|home| AT_HOME.map(|name| home.join(name)));
     own.into_iter().chain(others).filter(|path| path.is_file()).collect()
-}
-
-pub fn in_use(folder: &Path) -> PathBuf {
-    candidates(folder).into_iter().next().unwrap_or_else(|| folder.join(NEW_NAME))
 }
 
 /// Adds a user's rule as a separate line; `root` limits where a link may lead.
