@@ -242,6 +242,9 @@ fn one_changed_file_of_a_project_asks_for_that_file_only() {
     let trusted = stdout(&run(&place, &["trust"]));
     assert!(trusted.contains("-Fix it well.\n+Fix it badly.\n"), "{trusted}");
     assert!(sent(&place, "/fix").contains("Fix it badly."));
+    place.file(".claude/settings.json", hook.to_string().replace("echo ran", "echo more"));
+    let trusted = stdout(&run(&place, &["trust"]));
+    assert!(trusted.contains("\n-            \"command\": \"echo ran >> ran.txt\"\n"), "{trusted}");
     run(&place, &["trust", "--revoke"]);
     assert!(stderr(&place.exec("http://127.0.0.1:9/v1", &["/fix"])).contains("hooks"));
 }

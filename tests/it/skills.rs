@@ -104,11 +104,15 @@ fn untrusted_and_malformed_ones() {
     assert!(listed.contains("(yours; /quarterly-report; not used: model)"), "{listed}");
     let shown = stdout(&place.command(&["skills", "quarterly-report"]).output().unwrap());
     assert!(shown.contains("See reference.md") && shown.contains("scripts/sum.sh"), "{shown}");
+    place.file("GEMINI.md", "Other rules.\n");
     let doctor = stdout(
         &place.command(&["doctor", "--model", "m", "--base-url", "http://127.0.0.1:9"]).output().unwrap(),
     );
     assert!(doctor.contains("skills          2 (deploy, quarterly-report)"), "{doctor}");
-    assert!(doctor.contains("rules files     CODE_LAW.md"), "{doctor}");
+    assert!(
+        doctor.contains("rules files     CODE_LAW.md") && doctor.contains("GEMINI.md (not read"),
+        "{doctor}"
+    );
 }
 
 #[test]
