@@ -38,8 +38,7 @@ pub fn read(text: &str, tools: &[&str]) -> Option<(String, Vec<TextCall>)> {
         .or_else(|| python(text, tools))
         .or_else(|| tags(text, tools))?;
     static OPENED: Pattern = Pattern::new(r"(?:\s|<[^<>\s]{1,40}>|```(?:json)?)*$");
-    let before =
-        OPENED.captures(before).and_then(|opened| before.get(..opened.get(0)?.start())).unwrap_or(before);
+    let before = OPENED.find(before).map_or(before, |opened| &before[..opened.start()]);
     // What a template wraps around all of it is nothing that was said.
     let said = if before.contains("<|") || before.contains("<｜") { "" } else { before };
     Some((said.to_owned(), calls))
@@ -154,10 +153,8 @@ fn arguments(rest: &str) -> Option<(String, usize)> {
     }
     let open = rest.find('{')?;
     let (object, range) = object(&rest[open..]);
-    Some((
-        object.map_or_else(|| rest[open..][range.clone()].to_owned(), |value| value.to_string()),
-        open + range.end,
-    ))
+    let unread = || rest[open..][range.clone()].to_owned();
+    Some((object.map_or_else(unread, |value| value.to_string()), open + range.end))
 }
 
 /// The object that the text begins with, and its place; a broken one reaches to the last brace.

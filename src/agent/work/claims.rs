@@ -49,7 +49,8 @@ pub fn says_changed(task: &str, answer: &str) -> bool {
 /// Whether a task is a question: its answer may end with an offer.
 pub fn asks_something(task: &str) -> bool {
     static QUESTION: PhrasePattern = PhrasePattern::new(include_str!("words/asks_something.regex"));
-    QUESTION.is_match(task.trim()) && !ASKS_CHANGE.is_match(task.trim())
+    static COMMAND: PhrasePattern = PhrasePattern::new(include_str!("words/asks_command.regex"));
+    COMMAND.is_match(task) || QUESTION.is_match(task.trim()) && !ASKS_CHANGE.is_match(task.trim())
 }
 
 /// Whether a task asks for a change, and its answer shows a file or tells of the change.
