@@ -196,8 +196,8 @@ impl<'a> FoldPlan<'a> {
         }
         // The newest note says what can still be seen.
         if let Some((_, newest)) = self.notes.last_mut() {
-            let kept = self.entries.iter().enumerate().filter(|(index, _)| !self.folded[*index]);
-            *newest = note::with_views(newest, kept.map(|(_, entry)| entry)).into();
+            let entries = self.entries.iter().zip(self.folded.iter().map(|folded| !folded));
+            *newest = note::with_views(newest, entries).into();
         }
     }
 

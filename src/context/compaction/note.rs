@@ -218,9 +218,9 @@ fn telling_line(body: &str) -> Option<&str> {
     lines().rfind(|line| lines::is_error(line)).or_else(|| lines().next_back())
 }
 
-/// The note with the files that can still be seen in the `kept` entries.
-pub fn with_views<'a>(note: &str, kept: impl Iterator<Item = &'a HistoryEntry>) -> String {
-    let views = in_view(kept);
+/// The note with the files that can still be seen; each entry comes with whether it is kept.
+pub fn with_views<'a>(note: &str, entries: impl Iterator<Item = (&'a HistoryEntry, bool)>) -> String {
+    let views = in_view(entries);
     match note.strip_suffix(']').filter(|_| !views.is_empty()) {
         Some(open) => format!("{open}\nStill in view:\n- {}]", views.join("\n- ")),
         None => note.to_owned(),
@@ -228,12 +228,11 @@ pub fn with_views<'a>(note: &str, kept: impl Iterator<Item = &'a HistoryEntry>) 
 }
 
 /// Lines about the files whose newest view stays: path, lines, and whether it was changed since.
-fn in_view<'a>(kept: impl Iterator<Item = &'a HistoryEntry>) -> Vec<String> {
+fn in_view<'a>(entries: impl Iterator<Item = (&'a HistoryEntry, bool)>) -> Vec<String> {
     let mut files: Vec<(&str, String, bool)> = Vec::new();
-    for entry in kept {
-        if let Some(path) =
-            working_set::viewed_path(&entry.item).filter(|_| entry.form() <= FormName::Filtered)
-        {
+    for (entry, kept) in entries {
+        let is_seen = kept && entry.form() <= FormName::Filtered;
+        if let Some(path) = working_set::viewed_path(&entry.item).filter(|_| is_seen) {
             let lines = match working_set::range(&entry.item) {
                 (1, u64::MAX) => String::new(),
                 (from, u64::MAX) => format!(" from {from}"),
@@ -254,4 +253,35 @@ fn in_view<'a>(kept: impl Iterator<Item = &'a HistoryEntry>) -> Vec<String> {
         }
     }
     lines.into_iter().map(|(path, ranges)| format!("{path}{ranges}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use base::model::envelope::Envelope;
+
+    fn entry(id: u64, tool: &str, envelope: Envelope) -> HistoryEntry {
+        HistoryEntry::new(
+            ItemId(id),
+            Arc::new(Item::ToolResult(ToolResult::new("c", tool, envelope))),
+            None,
+            0,
+        )
+    }
+
+    #[test]
+    fn a_view_from_before_an_edit_says_so_also_when_the_edit_is_folded() {
+        let view = Envelope::success("").with("path", "a.rs").with("start_line", 1).with("end_line", 9);
+        let read = |id| entry(id, "Read", view.clone().with_body("content", "text"));
+        let edit = |id| entry(id, "Edit", Envelope::success("").with("path", "a.rs").with("applied", true));
+        let note = |entries: &[(HistoryEntry, bool)]| {
+            with_views("[Folded.]", entries.iter().map(|(entry, kept)| (entry, *kept)))
+        };
+        let before = note(&[(read(1), true), (edit(2), false)]);
+        assert_eq!(before, "[Folded.\nStill in view:\n- a.rs 1-9 (as it was before later edits)]");
+        let after = note(&[(edit(1), false), (read(2), true), (read(3), false)]);
+        assert_eq!(after, "[Folded.\nStill in view:\n- a.rs 1-9]");
+    }
 }
