@@ -241,3 +241,39 @@ fn answer_cut_at_output_limit() {
         stderr(&output)
     );
 }
+
+#[test]
+fn a_run_goes_on_when_an_update_replaces_the_program() {
+    let place = Workplace::new();
+    place.file("a.txt", "one\n");
+    let place = place.repository();
+    let own = place.home().join("mycode");
+    fs::hard_link(env!("CARGO_BIN_EXE_mycode"), &own)
+        .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_mycode"), &own).map(drop))
+        .unwrap();
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "true"})).into(),
+        answer().call("Bash", json!({"command": "git status --short; echo fine"})).gated().into(),
+        answer().text("Done.").into(),
+    ]);
+    let like = place.command(&[
+        "exec",
+        "--permission",
+        "auto",
+        "--base-url",
+        &server.base_url(),
+        "--model",
+        "m",
+        "go",
+    ]);
+    let mut command = Command::new(&own);
+    command.args(like.get_args()).env_clear().current_dir(place.project()).stderr(Stdio::null());
+    command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    server.wait_for_requests(2);
+    fs::remove_file(&own).unwrap();
+    server.release(1_000);
+    assert_eq!(stdout(&child.wait_with_output().unwrap()).trim(), "Done.");
+    let last = &server.requests()[2].raw;
+    assert!(last.contains("fine") && !last.contains("sandbox could not"), "{last}");
+}

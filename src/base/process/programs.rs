@@ -1,6 +1,7 @@
 //! Which programs are installed, by looking along `PATH`: none is started. And the user's own editor.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::system::os;
@@ -8,6 +9,13 @@ use crate::system::os;
 pub fn is_installed(name: &str) -> bool {
     let Some(path) = std::env::var_os("PATH") else { return false };
     std::env::split_paths(&path).any(|folder| folder.is_absolute() && is_executable(&folder.join(name)))
+}
+
+/// Our own program. Linux marks the name of one that an update has replaced; then it is the new one.
+pub fn own() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    let unmarked = path.to_str().and_then(|path| path.strip_suffix(" (deleted)"));
+    unmarked.map_or(path.as_path(), Path::new).canonicalize()
 }
 
 pub fn is_executable(path: &Path) -> bool {

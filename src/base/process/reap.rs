@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::timeout;
+use super::{programs, timeout};
 use crate::system::facts::ProcessFacts;
 use crate::system::os::{self, Handle, Signal};
 
@@ -56,7 +56,7 @@ pub fn family(leader: i32) -> Vec<Process> {
 /// The process of our program that has locked a file, by `/proc/locks` (proc_locks(5): kind, mode, process,
 /// `major:minor:inode`); without that, one that has it open.
 pub fn holder(file: &Path) -> Option<i32> {
-    let own = std::env::current_exe().ok()?;
+    let own = programs::own().ok()?;
     let inode = os::facts(&std::fs::metadata(file).ok()?).id.1.to_string();
     let Ok(locks) = std::fs::read_to_string("/proc/locks") else {
         let mut lsof = Command::new("lsof");

@@ -14,6 +14,7 @@ use crate::cli::args::ModelArgs;
 use crate::cli::each::args::TaskLimits;
 use crate::cli::report::Failure;
 use base::file;
+use base::process::programs;
 use base::protocol::event::WAITING;
 use base::protocol::exit_code::ExitCode;
 use base::system::os::{self, Signal};
@@ -64,7 +65,7 @@ pub async fn start(
     output: &Path,
 ) -> io::Result<Child> {
     let output = file::open_private(fs::OpenOptions::new().append(true).create(true), output)?;
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(programs::own()?);
     command.args(["exec", "--json"]).args(flags).arg("--cd").arg(folder);
     command.args(["--batch-process", &std::process::id().to_string()]);
     if let Some(session) = resume {

@@ -15,6 +15,7 @@ use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open;
 use base::config::paths::Paths;
 use base::file;
+use base::process::programs;
 use base::system::os;
 use context::session::log;
 
@@ -55,7 +56,7 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
     let hint = "check the disk space and the permissions of the state folder, or set MYCODE_HOME";
     let output = record::new_log(&path).or_task(format!("can't write {}", said.display()), hint)?;
     let stdin = if std::io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() };
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(programs::own()?);
     let args = with_id(std::env::args_os().skip(1).collect(), &id);
     let unread = || Failure::usage("--bg can't be read", "write it as `--bg`, apart from other options");
     command.args(args.ok_or_else(unread)?).stdin(stdin);

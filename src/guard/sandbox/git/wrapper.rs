@@ -17,7 +17,7 @@ use crate::sandbox::launch;
 use crate::sandbox::protected_paths::IN_GIT;
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 use base::file;
-use base::process::programs::is_executable;
+use base::process::programs::{self, is_executable};
 use base::system::os;
 
 pub const NAME: &str = "__git";
@@ -61,7 +61,7 @@ fn guarded(spec: &SandboxSpec) -> GuardedPaths {
 /// Our program by name: in the sandbox, `/proc/self/exe` is another program.
 fn helper() -> io::Result<PathBuf> {
     let helper = launch::helper()?;
-    if helper == Path::new("/proc/self/exe") { std::env::current_exe() } else { helper.canonicalize() }
+    if helper == Path::new("/proc/self/exe") { programs::own() } else { helper.canonicalize() }
 }
 
 fn find_git(path: &str) -> Option<PathBuf> {
