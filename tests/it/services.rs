@@ -29,6 +29,23 @@ fn a_kept_service_stays_and_is_listed() {
 }
 
 #[test]
+fn a_service_is_read_and_stopped_like_a_job() {
+    let job = |args| answer().call("Job", args);
+    let replies = vec![
+        keep("echo ready; exec sleep 600"),
+        job(json!({"id": 1})),
+        job(json!({"id": 1, "stop": true})),
+        text("It starts. I stopped it again."),
+    ];
+    let run = run_with(project(), &["--keep"], "See whether it starts", replies);
+    let body = run.last_body();
+    assert!(body.contains("service 1 was stopped") && body.contains("service 1 is running (pid"), "{body}");
+    assert_eq!(body.matches("ready\\n").count() + body.matches("ready\"").count(), 2, "{body}");
+    assert!(run.end["services"].as_array().is_none_or(Vec::is_empty), "{}", run.end);
+    assert_eq!((run.nudges.len(), run.code), (0, 0));
+}
+
+#[test]
 fn a_log_has_a_limit() {
     let run = run_with(
         project(),

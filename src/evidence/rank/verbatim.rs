@@ -18,6 +18,7 @@ use guard::redact::detector;
 /// Only the start of larger files is read.
 pub const MAX_BYTES: u64 = 256 << 10;
 const MAX_QUOTED: usize = 40;
+/// Among the terms of a line: that it defines a name.
 const DEFINITION: &str = "";
 
 /// A file's text, lossily decoded, or empty.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::decode::readable;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use base::model::envelope::Envelope;
@@ -65,7 +66,12 @@ async fn look(args: &Args, cx: &ToolCx) -> ToolOutcome {
     if args.stop && jobs.stop(id) {
         jobs.ended(id, STOP_TIMEOUT).await;
     }
-    let read = jobs.read(id).ok_or_else(unknown)?;
+    let Some(read) = jobs.read(id) else {
+        // Services have numbers of their own.
+        let services = cx.services.as_ref().ok_or_else(unknown)?;
+        let (state, output) = services.look(id as usize, args.stop).await.ok_or_else(unknown)?;
+        return Ok(Envelope::success(state).with_body("output", readable(&output)));
+    };
     let took = read.ended.as_ref().map(|end| format!(" after {} s", end.took.as_secs()));
     let mut notes = vec![format!("{}{}", read.status(), took.unwrap_or_default())];
     if read.output.is_empty() {

@@ -15,11 +15,14 @@ use base::process::quiet;
 use base::process::reap;
 use base::process::run::{clean_environment, exit_of};
 use base::protocol::event::ServiceRow;
-use base::system::os;
+use base::system::os::{self, Signal};
 
 const MOST: usize = 8;
 /// How long the call waits for a command that ends by itself.
 const SETTLES: Duration = Duration::from_secs(2);
+const STOPS: Duration = Duration::from_secs(3);
+const STOP_LOOKS: u32 = 30;
+const TAIL_BYTES: u64 = 16 * 1024;
 /// Behind 68 MiB, checked every 32 MiB at most, a log of at most 100 MiB gets no more; `$0` is the log.
 const LOGGER: &str = "command -v dd >/dev/null || exec cat; exec 3>&1; n=0; while [ $n -lt 71303168 ]; do \
     dd bs=65536 count=512 2>&1 >&3 | grep -q '^0+0 ' && exit; n=$(wc -c <\"$0\"); done; exec cat >/dev/null";
@@ -29,6 +32,8 @@ const LIST: &str = "services.json";
 struct Kept {
     row: ServiceRow,
     processes: Vec<reap::Process>,
+    #[serde(default)]
+    stopped: bool,
 }
 
 impl Kept {
@@ -69,7 +74,12 @@ impl Services {
 
     /// Those that this run started and that have ended since.
     pub fn dead(&self) -> Vec<ServiceRow> {
-        self.kept.lock().iter().filter(|kept| !kept.lives()).map(|kept| kept.row.clone()).collect()
+        self.kept
+            .lock()
+            .iter()
+            .filter(|kept| !kept.stopped && !kept.lives())
+            .map(|kept| kept.row.clone())
+            .collect()
     }
 
     pub async fn start(&self, command: &str, cwd: &Path) -> io::Result<Started> {
@@ -97,7 +107,7 @@ impl Services {
                 let how = exit_of(status?).to_string();
                 // Where something was left running, it goes on.
                 let _ = tokio::time::timeout(SETTLES / 4, logger.wait()).await;
-                let output = file::tail(&log, 16 * 1024).unwrap_or_default();
+                let output = file::tail(&log, TAIL_BYTES).unwrap_or_default();
                 Ok(Started::Ended { how, output, left })
             }
             (Err(_), Some((number, row))) => Ok(Started::Runs(number, row)),
@@ -112,6 +122,31 @@ impl Services {
             .filter(|(_, kept)| kept.lives())
             .map(|(n, kept)| (n, kept.row.clone()))
             .collect()
+    }
+
+    /// How it is, and the end of its log.
+    pub async fn look(&self, number: usize, stop: bool) -> Option<(String, Vec<u8>)> {
+        let kept = self.kept.lock().get(number.checked_sub(1)?)?.clone();
+        if stop && kept.lives() {
+            let group = i32::try_from(kept.row.pgid).ok()?;
+            reap::signal_all(group, Signal::TERM);
+            for _ in 0..STOP_LOOKS {
+                if kept.lives() {
+                    tokio::time::sleep(STOPS / STOP_LOOKS).await;
+                }
+            }
+            if kept.lives() {
+                reap::signal_all(group, Signal::KILL);
+            }
+            self.kept.lock().iter_mut().filter(|one| one.row == kept.row).for_each(|one| one.stopped = true);
+        }
+        let state = match (kept.lives(), stop) {
+            (true, false) => format!("is running (pid {})", kept.row.pid),
+            (_, true) => "was stopped".to_owned(),
+            (false, false) => "has ended".to_owned(),
+        };
+        let output = file::tail(Path::new(&kept.row.log), TAIL_BYTES).unwrap_or_default();
+        Some((format!("service {number} {state}"), output))
     }
 
     fn keep(
@@ -131,7 +166,7 @@ impl Services {
             stop: format!("kill -- -{pgid}"),
         };
         let mut kept = self.kept.lock();
-        kept.push(Kept { row: row.clone(), processes });
+        kept.push(Kept { row: row.clone(), processes, stopped: false });
         // Another run may have started some too.
         let _ = update(&self.folder.join(LIST), |bytes| {
             let known = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
