@@ -115,7 +115,7 @@ pub struct TurnControl {
     pub agent: Option<String>,
     steering: Mutex<VecDeque<String>>,
     commands: Mutex<Vec<String>>,
-    pub edits: Mutex<Vec<(ContextEdit, ItemId)>>,
+    edits: Mutex<Vec<(ContextEdit, ItemId)>>,
 }
 
 impl TurnControl {
@@ -174,6 +174,10 @@ impl TurnControl {
 
     pub fn edit(&self, edit: ContextEdit, id: ItemId) {
         self.edits.lock().push((edit, id));
+    }
+
+    pub fn take_edits(&self) -> Vec<(ContextEdit, ItemId)> {
+        std::mem::take(&mut *self.edits.lock())
     }
 }
 

@@ -209,16 +209,23 @@ impl Dispatcher {
         admitted
     }
 
+    async fn admit_one(
+        &self,
+        call: &ToolCall,
+        known: Option<AssessedToolCall>,
+        consent: Consent,
+        control: &TurnControl,
+    ) -> Admission {
+        self.judge(self.open(call, consent, control).await?, known, consent, control).await
+    }
+
     async fn ask_meanwhile(&self, next: Option<&mut GroupedCall>, control: &TurnControl) {
         let Some(next) = next else { return };
         let asks = |assessed: &AssessedToolCall| matches!(self.policy.decide(assessed), Verdict::Ask { .. });
         if self.interactive
             && let Some(assessed) = next.assessed.take_if(|assessed| asks(assessed))
         {
-            next.admitted = Some(match self.open(&next.call, Consent::Rules, control).await {
-                Ok(opened) => self.judge(opened, Some(assessed), Consent::Rules, control).await,
-                Err(envelope) => Err(envelope),
-            });
+            next.admitted = Some(self.admit_one(&next.call, Some(assessed), Consent::Rules, control).await);
         }
     }
 
@@ -240,11 +247,7 @@ impl Dispatcher {
         control: &Arc<TurnControl>,
     ) -> ToolResult {
         let limits = Limits::for_window(window_tokens);
-        let admitted = match self.open(&call, Consent::Own, control).await {
-            Ok(opened) => self.judge(opened, None, Consent::Own, control).await,
-            Err(envelope) => Err(envelope),
-        };
-        let mut envelope = match admitted {
+        let mut envelope = match self.admit_one(&call, None, Consent::Own, control).await {
             Ok(admitted) => self.run(&call, admitted, limits, control).await,
             Err(envelope) => *envelope,
         };

@@ -66,8 +66,10 @@ pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> Str
     let (always, scoped): (Vec<CursorRule>, Vec<CursorRule>) =
         cursor::of_folder(workspace).into_iter().partition(|rule| rule.always);
     let there = rules_file::candidates(workspace).into_iter().chain(always.into_iter().map(|rule| rule.path));
-    let passed = there.filter(|path| rules.paths().all(|read| read != path));
-    files.extend(passed.map(|path| path::display(workspace, &path) + " (not read: the first counts)"));
+    let skipped = there.filter(|path| rules.paths().all(|read| read != path));
+    files.extend(
+        skipped.map(|path| path::display(workspace, &path) + " (not read: another rules file comes first)"),
+    );
     files.extend(scoped.into_iter().map(|rule| {
         let when = if rule.on_demand() { "on demand" } else { "where it matches" };
         format!("{} ({when})", path::display(workspace, &rule.path))

@@ -164,7 +164,7 @@ impl ContextWindow {
         params: &Params,
         control: &TurnControl,
     ) -> Result<bool, LogError> {
-        let edits = std::mem::take(&mut *control.edits.lock());
+        let edits = control.take_edits();
         let (any, mut changed) = (!edits.is_empty(), false);
         for (edit, id) in edits {
             let (level, text) = match user_edits::plan(self.sizes(conversation), edit, id) {

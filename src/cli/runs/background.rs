@@ -58,7 +58,8 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
     let stdin = if std::io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() };
     let mut command = Command::new(programs::own()?);
     let args = with_id(std::env::args_os().skip(1).collect(), &id);
-    let unread = || Failure::usage("--bg can't be read", "write it as `--bg`, apart from other options");
+    let unread =
+        || Failure::usage("--bg is joined to another option", "write `--bg` as an option of its own");
     command.args(args.ok_or_else(unread)?).stdin(stdin);
     let spawned = command.stdout(output.try_clone()?).stderr(output).spawn();
     let mut child = spawned.or_task("the run can't be started", "try again without --bg")?;

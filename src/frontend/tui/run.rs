@@ -229,7 +229,7 @@ impl FrontEnd {
                 _ = killed.next() => return Ok(TuiOutcome::Killed),
                 () = &mut gone => return Ok(TuiOutcome::Killed),
                 // Its message stays in the scrollback.
-                () = setup::GIVEN_BACK.notified() => {
+                () = setup::given_back() => {
                     self.take_terminal()?;
                     self.tell(Level::Error, PANICKED)?;
                 }
@@ -432,7 +432,7 @@ impl FrontEnd {
 
     fn take_terminal(&mut self) -> io::Result<()> {
         setup::enter_again()?;
-        self.attention.title.clear();
+        self.attention.forget_title();
         self.screen.enter()
     }
 

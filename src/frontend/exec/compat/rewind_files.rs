@@ -33,13 +33,14 @@ impl FileRewinds {
         let dry_run = request["dry_run"] == true;
         let answer = match sent.iter().position(|message| request["user_message_id"] == *message.id) {
             _ if self.0.is_some() => cannot(dry_run, "another rewind is under way; wait for its answer"),
-            None => cannot(dry_run, "no such user message; take the uuid of a replayed one"),
+            None => cannot(dry_run, "no such user message; use the uuid of a replayed one"),
             Some(at) => {
                 let later = &sent[at + usize::from(!sent[at].begins_turn)..];
                 match later.iter().filter(|message| message.begins_turn).count() {
-                    _ if later.first().is_some_and(|next| !next.begins_turn) => {
-                        cannot(dry_run, "files go back to between turns only; take the uuid of a prompt")
-                    }
+                    _ if later.first().is_some_and(|next| !next.begins_turn) => cannot(
+                        dry_run,
+                        "files can be rewound only to the start of a turn; use the uuid of a prompt",
+                    ),
                     0 => Ok(json!({"canRewind": true, "filesChanged": [], "insertions": 0, "deletions": 0})),
                     turns_since => {
                         let id = id.to_owned();

@@ -35,7 +35,7 @@ pub struct Attention {
     channel: Option<(&'static str, &'static str)>,
     tmux: bool,
     titles: bool,
-    pub title: String,
+    title: String,
     activity: Activity,
 }
 
@@ -49,6 +49,11 @@ impl Attention {
     pub fn new(notify: Notify, var: impl Fn(&str) -> Option<String>) -> Self {
         let (tmux, titles) = (var("TMUX").is_some(), has_titles(&var));
         Self { notify, channel: channel(&var), tmux, titles, title: String::new(), activity: Activity::Idle }
+    }
+
+    /// The title must be set again: another program had the terminal.
+    pub fn forget_title(&mut self) {
+        self.title.clear();
     }
 
     /// The sequences for changes since the last call; usually empty.

@@ -32,7 +32,7 @@ const KEYS_OFF: &str = "\x1b[<1u";
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Tells the loop that a panic restored the terminal.
-pub static GIVEN_BACK: Notify = Notify::const_new();
+static GIVEN_BACK: Notify = Notify::const_new();
 static ALTERNATE: AtomicBool = AtomicBool::new(false);
 static KEYS: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
@@ -129,6 +129,11 @@ fn title(sequence: &'static str) -> &'static str {
 /// So that a panic can leave the alternate screen.
 pub fn set_alternate(on: bool) {
     ALTERNATE.store(on, Ordering::SeqCst);
+}
+
+/// Resolves when a panic restored the terminal; if the program continues, the loop retakes it.
+pub async fn given_back() {
+    GIVEN_BACK.notified().await;
 }
 
 fn restore_on_panic() {
