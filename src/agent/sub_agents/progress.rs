@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use base::model::observation::Touch;
+use base::model::facts::Touch;
 use base::protocol::event::Event;
 use base::text::{human_tokens, plural};
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, ErrorCode};
+use base::model::facts::Touch;
 use base::model::item::{Item, ItemId, ReminderTopic, ToolResult};
-use base::model::observation::{Check, CheckKind, Touch};
+use base::model::observation::{Check, CheckKind};
 use base::pattern::Pattern;
 use base::text::one_line;
 use context::session::undo_stack::UndoStack;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use strum::IntoStaticStr;
 
-use super::observation::{Facts, Observation};
+use super::facts::Facts;
+use super::observation::Observation;
 use crate::clock;
 
 /// `partial` means a usable result with a caveat (truncated, exit code ≠ 0, …).

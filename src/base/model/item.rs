@@ -10,7 +10,8 @@ use strum::IntoStaticStr;
 
 use super::call::ToolCall;
 use super::envelope::Envelope;
-use super::observation::{Facts, Observation};
+use super::facts::Facts;
+use super::observation::Observation;
 
 /// An item's number in its session: the order of arrival, shown as `#12`. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]

@@ -3,6 +3,7 @@
 
 pub mod call;
 pub mod envelope;
+pub mod facts;
 pub mod fingerprint;
 pub mod item;
 pub mod observation;

@@ -8,8 +8,9 @@ use crate::history::entry::HistoryEntry;
 use crate::session::record::FormName;
 use crate::tokens::estimate::estimate;
 use base::model::envelope::Status;
+use base::model::facts::Touch;
 use base::model::item::{Item, ItemId, LEFT_OUT, ToolResult};
-use base::model::observation::{Command, Observation, Search, Touch};
+use base::model::observation::{Command, Observation, Search};
 use base::pattern::Pattern;
 use base::text;
 

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::compress::cut;
 use crate::tokens::estimate::estimate;
 use base::model::envelope::Status;
+use base::model::facts::Touch;
 use base::model::item::{Item, ItemId, ToolResult};
-use base::model::observation::{Command, Noted, Observation, Todos, Touch, View};
+use base::model::observation::{Command, Noted, Observation, Todos, View};
 use base::protocol::goal::Goal;
 use base::text;
 

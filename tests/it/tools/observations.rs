@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use base::config::settings::Profile;
 use base::model::envelope::Status;
+use base::model::facts::Touch;
 use base::model::item::{Item, ItemId, ToolResult};
-use base::model::observation::{Observation, Touch};
+use base::model::observation::Observation;
 use context::compaction::note;
 use context::compaction::thresholds::Thresholds;
 use context::history::manager::HistoryManager;

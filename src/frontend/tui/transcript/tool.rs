@@ -10,8 +10,9 @@ use crate::tui::popup::pickers::todos;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::model::envelope::{Envelope, Status};
+use base::model::facts::Touch;
 use base::model::item::{ToolResult, UserMessage};
-use base::model::observation::{Command, Observation, Search, Todo, TodoStatus, Touch};
+use base::model::observation::{Command, Observation, Search, Todo, TodoStatus};
 use base::{sanitize, text};
 
 const DIFF_LINES: usize = 20;
