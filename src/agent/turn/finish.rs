@@ -252,7 +252,10 @@ fn is_named_so(run: &CheckRun) -> bool {
 }
 
 fn running_jobs(work: &WorkLog, cx: &ToolCx) -> Vec<Fact> {
-    let keep = cx.keep_hint();
+    let keep = match cx.keep_hint() {
+        "" => "; with `mycode exec --keep` a server can stay",
+        hint => hint,
+    };
     let jobs = cx.shell.jobs.list().into_iter().filter(|job| job.ended.is_none()).map(|job| {
         let command = one_line(&job.command, SHOWN_CHARS);
         match work.is_check(job.id) {

@@ -209,7 +209,10 @@ fn finish() -> Vec<Row> {
         ),
         row(
             ("a job that ends with the run", "Start the server"),
-            ("finish", "Job 1 (`sleep 600`) ends with this run."),
+            (
+                "finish",
+                "Job 1 (`sleep 600`) ends with this run; with `mycode exec --keep` a server can stay.",
+            ),
             vec![server(), text("It is running.")],
             vec![server(), call("Job", json!({"id": 1, "stop": true})), text("It worked, and is stopped.")],
         )

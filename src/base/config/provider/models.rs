@@ -27,6 +27,7 @@ pub struct ModelFacts {
     input: Option<u64>,
     pub output: Option<u32>,
     pub price: Option<Price>,
+    shares: Option<CacheShares>,
     /// The price from a day on.
     later: Option<LaterPrice>,
     peak: Option<PeakHours>,
@@ -62,6 +63,14 @@ pub struct Price {
     /// For cache reads; the same as `input` if missing.
     pub read: Option<f64>,
     pub write: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CacheShares {
+    read: f64,
+    #[serde(default = "one")]
+    write: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -202,7 +211,9 @@ impl ModelFacts {
 
     /// Prices of a cached token and of a cache write, relative to an uncached token.
     fn cache_prices(&self) -> Option<(f64, f64)> {
-        let price = self.price.filter(|price| price.input > 0.0)?;
+        let Some(price) = self.price.filter(|price| price.input > 0.0) else {
+            return self.shares.map(|shares| (shares.read, shares.write));
+        };
         let share = |cost: Option<f64>| cost.map_or(1.0, |cost| cost / price.input);
         Some((share(price.read), share(price.write)))
     }
@@ -415,6 +426,14 @@ mod tests {
         assert_eq!(facts("gpt-5-mini").unwrap().api, Api::Chat);
         assert_eq!(facts("deepseek-chat").unwrap().replay, Some(Replay::Content));
         assert_eq!(facts("my-own"), None);
+        let shares = |name: &str| facts(name).unwrap().cache_prices();
+        assert_eq!(
+            shares("gpt-6.3-astra"),
+            Some((0.05, 1.25)),
+            "but how its family bills the cache is known"
+        );
+        assert_eq!(shares("claude-opus-6"), Some((0.1, 1.25)));
+        assert_eq!(shares("deepseek-v5"), Some((0.03, 1.0)));
     }
 
     #[test]
