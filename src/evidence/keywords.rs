@@ -1,4 +1,4 @@
-//! The words of a task that are compared with other tasks and with services.
+//! The words of a task that are compared with other tasks.
 
 use crate::rank::query::Query;
 use base::search::words::listed;

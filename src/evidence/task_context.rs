@@ -4,15 +4,11 @@ use std::fmt::Write as _;
 
 use super::categorize::{FileCategory, MAX_MODIFY, MAX_REFERENCE};
 use super::hints::{self, ContextPacket};
-use super::keywords::{self, Keyword};
-use super::patterns;
-use super::services::{ProjectIndex, ProjectService};
 use crate::index::format::Damaged;
 use crate::rank::locate::{Project, RankedFile};
 use crate::rank::query::Query;
 use crate::text::language::FileLanguage;
 use base::path::on_one_line;
-use base::search::fold::stem;
 
 /// Default limit of the text, in characters.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;
@@ -26,7 +22,6 @@ const CHARS_PER_TOKEN: f32 = 4.0;
 /// Fixed text around the block.
 const AROUND_TOKENS: f32 = 25.0;
 const FILES: usize = 6;
-const PLACES: usize = 2;
 /// Files with at least this probability are shown with up to this many matching lines.
 const LINES_CHANCE: f32 = 0.35;
 const LINES: usize = 2;
@@ -41,10 +36,8 @@ pub struct FileNote {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskContext {
-    pub services: Vec<String>,
     pub modify: Vec<FileNote>,
     pub reference: Vec<FileNote>,
-    pub patterns: Vec<String>,
     pub hints: Vec<String>,
 }
 
@@ -73,21 +66,6 @@ impl TaskContext {
         let paths: Vec<String> = context.files().map(|file| file.path.clone()).collect();
         let vague = query.words.len() < VAGUE_WORDS;
         context.keep_what_pays(if vague { VAGUE_WORTH_TOKENS } else { WORTH_TOKENS });
-        if context.quality() > 0.0 {
-            let services = ProjectIndex::current(&project.index, project.folder());
-            let mut said = keywords::extract(&query);
-            said.retain(|keyword| is_said(keyword, text));
-            let services = services.matching(&said).into_iter().map(ProjectService::place);
-            context.services = services
-                .filter(|place| !context.files().any(|file| file.path.starts_with(*place)))
-                .take(PLACES)
-                .map(str::to_owned)
-                .collect();
-            // What unlikely files have in common is chance.
-            let clear = context.modify.iter().filter(|file| file.chance >= LINES_CHANCE);
-            let texts: Vec<String> = clear.map(|file| project.text(&file.path)).collect();
-            context.patterns = patterns::discover(&texts, &|name| !project.is_rare(name));
-        }
         let chosen = hints::select(hints(&paths), now_s);
         context.hints = chosen.into_iter().map(|packet| packet.content).collect();
         Ok(context)
@@ -134,7 +112,7 @@ impl TaskContext {
         }
     }
 
-    /// At most `max_chars` characters: hints, files to change, files to read, conventions.
+    /// At most `max_chars` characters: hints, files to change, files to read.
     pub fn serialize(&self, max_chars: usize) -> String {
         let mut text = String::new();
         for hint in &self.hints {
@@ -152,13 +130,6 @@ impl TaskContext {
         for file in &self.reference {
             let _ = writeln!(text, "- {}", on_one_line(&file.path));
         }
-        if !self.services.is_empty() {
-            let services: Vec<String> = self.services.iter().map(|part| on_one_line(part)).collect();
-            let _ = writeln!(text, "Parts of the project: {}", services.join(", "));
-        }
-        if !self.patterns.is_empty() {
-            let _ = writeln!(text, "Patterns there: {}", self.patterns.join("; "));
-        }
         capped(text.trim_end(), max_chars)
     }
 }
@@ -174,11 +145,6 @@ impl From<RankedFile> for FileNote {
     fn from(hit: RankedFile) -> Self {
         Self { path: hit.path, chance: hit.chance, lines: hit.lines }
     }
-}
-
-fn is_said(keyword: &Keyword, text: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    keyword.strong || words.any(|word| stem(&word.to_lowercase()) == keyword.text)
 }
 
 /// Complete lines up to the limit, with a mark if something is missing.
@@ -208,12 +174,11 @@ mod tests {
         let context = TaskContext {
             modify: (0..10).map(|n| file(&format!("src/change_{n}.rs"))).collect(),
             reference: (0..15).map(|n| file(&format!("src/read_{n}.rs"))).collect(),
-            patterns: vec!["`@x` in 2 of 3 files".into()],
             ..TaskContext::default()
         };
         let whole = context.serialize(DEFAULT_MAX_CHARS);
         let at = |part: &str| whole.find(part).unwrap_or(usize::MAX);
-        assert!(at("change_9") < at("read_0") && at("read_14") < at("`@x`") && !whole.contains(CUT_MARK));
+        assert!(at("change_9") < at("read_0") && !whole.contains(CUT_MARK));
         for cap in [0, 5, 14, 40, 200, 500] {
             let cut = context.serialize(cap);
             assert!(cut.chars().count() <= cap, "{cap}: {cut}");

@@ -16,19 +16,15 @@ use crate::categorize::{self, FileCategory};
 use crate::commits::cache;
 use crate::commits::history::CommitHistory;
 use crate::index::format::Damaged;
-use crate::index::segment::Field;
 use crate::index::store::{Index, IndexStore};
 use crate::text::kind::FilePurpose;
 use base::folder::temporary;
-use base::search::words;
 use base::system::os;
 
 /// Files among which the probability is shared.
 const RIVALS: usize = 100;
 /// A smaller part of a score isn't given as a reason.
 const LEAST_REASON: f32 = 0.08;
-/// A name is common if one in this many files contains it.
-const COMMON_SHARE: usize = 10;
 pub const MAX_LINES: usize = 5;
 pub const MAX_LINE_CHARS: usize = 100;
 
@@ -49,7 +45,6 @@ pub struct RankedFile {
 
 pub struct Project {
     root: PathBuf,
-    folder: PathBuf,
     store: IndexStore,
     pub index: Index,
     pub history: CommitHistory,
@@ -68,7 +63,7 @@ impl Project {
                 let opened = Self::open_in(root, &temporary);
                 // Open files stay readable, so nothing needs to be left on disk.
                 let _ = std::fs::remove_dir_all(&temporary);
-                opened.map(|project| Self { folder, unkept: Some(error.to_string()), ..project })
+                opened.map(|project| Self { unkept: Some(error.to_string()), ..project })
             }
             opened => opened,
         }
@@ -81,21 +76,7 @@ impl Project {
             (store.refreshed(), past.join().unwrap_or_default())
         });
         let (index, _) = index?;
-        Ok(Self { root: root.to_owned(), folder: folder.to_owned(), store, index, history, unkept: None })
-    }
-
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    pub fn text(&self, path: &str) -> String {
-        verbatim::text_of(&self.root, path.as_bytes())
-    }
-
-    /// Whether at most a tenth of all files contain this name (its longest word).
-    pub fn is_rare(&self, name: &str) -> bool {
-        let holders = self.index.files_with(Field::Body, &words::longest_term(name));
-        holders.is_ok_and(|holders| holders.len() * COMMON_SHARE <= self.index.files().len())
+        Ok(Self { root: root.to_owned(), store, index, history, unkept: None })
     }
 
     /// The `limit` best files for `text`, each with its role.
