@@ -83,10 +83,12 @@ pub async fn after_hooks(cx: &ToolCx, hooked: Hooked, envelope: &mut Envelope, c
 }
 
 /// Changes on disk to files that the model has seen, made by this command or by others.
-pub async fn changed(cx: &ToolCx, by: Option<&ToolCall>) -> Option<String> {
-    let args = by.map(|call| call.parsed_args().unwrap_or_default());
-    let by = args.map_or(ChangedBy::Others, |args| {
-        ChangedBy::Command(args["command"].as_str().unwrap_or_default().to_owned())
+pub async fn changed(cx: &ToolCx, by: Option<(&Arc<ToolCall>, &Envelope)>) -> Option<String> {
+    let by = by.map_or(ChangedBy::Others, |(call, printed)| {
+        let args = call.parsed_args().unwrap_or_default();
+        let command = args["command"].as_str().unwrap_or_default();
+        let added = printed.body.lines().filter(|line| line.starts_with('+'));
+        ChangedBy::Command(std::iter::once(command).chain(added).collect::<Vec<_>>().join("\n"))
     });
     let cx = cx.clone();
     task::blocking(move || watch::changes(&cx, &by)).await.ok().flatten()

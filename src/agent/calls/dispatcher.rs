@@ -178,7 +178,7 @@ impl Dispatcher {
         let mut results = Vec::with_capacity(calls.len());
         for (call, mut envelope) in calls.iter().zip(envelopes) {
             if is_command {
-                news.extend(call_effects::changed(&self.cx, changes.then_some(&**call)).await);
+                news.extend(call_effects::changed(&self.cx, changes.then_some((call, &envelope))).await);
             }
             let found = self.cx.language_servers.after_edits(&control.cancel).await;
             for news in news.drain(..).chain(found) {

@@ -11,13 +11,14 @@ use base::text::{elide, plural};
 use guard::redact::detector::TextSource;
 
 const DIFF_LINES: usize = 40;
+const DIFF_BYTES: usize = 6_000;
 const FILES: usize = 8;
 /// Larger files are only named.
 const READ_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
-    /// What its own text shows of a change isn't told again.
+    /// What its own text, or a diff that it printed, shows of a change isn't told again.
     Command(String),
     Others,
 }
@@ -67,18 +68,20 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
         let diff = before.zip(now).map(|((before, _), (now, kind))| {
             let source = TextSource::of_file(&canonical);
             let clean = |text: &str| cx.redactor.redact(text, source).into_owned();
-            unified(&shown, &clean(&before), &clean(&encoding::shown(&now, kind)))
+            let diff = unified(&shown, &clean(&before), &clean(&encoding::shown(&now, kind)));
+            let news = beyond(&diff, says);
+            (diff, news)
         });
+        let diff = diff.filter(|(diff, _)| !diff.is_empty());
         match diff {
-            Some(diff) if !diff.is_empty() && diff.lines().count() <= DIFF_LINES && diff.len() < 6_000 => {
+            Some((diff, news)) if news.lines().count() <= DIFF_LINES && news.len() < DIFF_BYTES => {
                 cx.files.saw(&canonical, hash, &bytes);
                 cx.files.show(&diff);
                 let what = if own { "" } else { " changed on disk; what changed" };
-                let diff = beyond(&diff, says);
-                notes.push(if diff.is_empty() {
+                notes.push(if news.is_empty() {
                     shown
                 } else {
-                    format!("{shown}{what}:\n{}", diff.trim_end())
+                    format!("{shown}{what}:\n{}", news.trim_end())
                 });
             }
             _ => {

@@ -278,6 +278,9 @@ async fn own_changes_are_told_as_own() {
         answer().text("Done.").into(),
         bash("sed -i s/v_1/v_one/ c.rs; ls"),
         answer().text("Done.").into(),
+        answer().call("Read", json!({"path": "a.rs"})).into(),
+        bash("sed -i s/v_/w_/ a.rs; printf '+++ b/a.rs\\n'; sed s/^/+/ a.rs"),
+        answer().text("Done.").into(),
     ]);
     let place = Workplace::new();
     for name in ["a.rs", "b.rs", "c.rs"] {
@@ -297,6 +300,12 @@ async fn own_changes_are_told_as_own() {
     agent.turn("and c").await;
     let last = server.requests().pop().unwrap().raw;
     assert!(!last.contains("on disk"), "{last}");
+    agent.turn("and a").await;
+    let shown = results(&server.requests().pop().unwrap().body).pop().unwrap();
+    assert!(
+        shown.ends_with("Changed by this command: a.rs</system-reminder>"),
+        "its diff was printed: {shown}"
+    );
 }
 
 #[tokio::test]
