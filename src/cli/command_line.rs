@@ -39,7 +39,7 @@ use base::protocol::notice;
 ///
 /// Without a command it opens the interactive chat and sends PROMPT, if given, as the first message.
 #[derive(Debug, Parser)]
-#[command(name = "mycode", version)]
+#[command(name = "mycode", version, args_override_self = true)]
 pub struct Cli {
     #[command(flatten)]
     pub shared: SharedArgs,

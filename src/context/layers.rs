@@ -43,8 +43,12 @@ impl Fragment {
 
     fn of_entries(layer: LayerId, entries: Option<&[HistoryEntry]>) -> Self {
         let message = |entry: &HistoryEntry| {
-            let layer =
-                if layer == LayerId::Scratchpad && is_recap(&entry.item) { LayerId::Todo } else { layer };
+            let layer = match &*entry.item {
+                Item::Reminder(one) if layer == LayerId::Scratchpad && one.about == ReminderTopic::Todos => {
+                    LayerId::Todo
+                }
+                _ => layer,
+            };
             let (subject, pinned) = (Subject::Item(entry.id), entry.pinned);
             let row = LedgerEntry { subject, layer, tokens: entry.tokens(), form: entry.form(), pinned };
             let message = entry.message()?.clone();
@@ -53,10 +57,6 @@ impl Fragment {
         let messages = entries.unwrap_or_default().iter().filter_map(message).collect();
         Self { messages, ..Self::default() }
     }
-}
-
-fn is_recap(item: &Item) -> bool {
-    matches!(item, Item::Reminder(reminder) if reminder.about == ReminderTopic::Todos)
 }
 
 /// L1: the system prompt and the tool schemas. Byte-stable within a session; schemas travel outside the messages, so

@@ -48,14 +48,12 @@ impl Prefix {
 
     /// The first message of `built` that differs from what was sent there; `None` if it is the first request or only grew.
     pub fn changed_at(&self, parts: &FixedParts, built: &Built) -> Option<usize> {
-        let head = parts.since(&self.parts).is_some_and(|frame| self.is_head(&frame));
+        let head = parts.since(&self.parts).is_some_and(|frame| {
+            let model = frame.params.as_ref().is_some_and(|params| params.model != self.parts.params.model);
+            frame.system.is_some() || frame.rules.is_some() || frame.tools.is_some() || model
+        });
         let kept = self.kept(built);
         (self.requests > 0 && (head || kept < self.messages.len())).then_some(if head { 0 } else { kept })
-    }
-
-    fn is_head(&self, frame: &FrameRecord) -> bool {
-        let model = frame.params.as_ref().is_some_and(|params| params.model != self.parts.params.model);
-        frame.system.is_some() || frame.rules.is_some() || frame.tools.is_some() || model
     }
 
     fn kept(&self, built: &Built) -> usize {
@@ -160,10 +158,12 @@ impl Prefix {
         let begins = self.requests > 0 && (self.head_changed || kept < self.messages.len());
         let epoch = begins.then(|| {
             let at = if self.head_changed { 0 } else { kept };
+            let is_new = |subject: &Subject| matches!(subject, Subject::Item(id) if *id > self.newest_sent);
+            let before = built.ledger.rows.iter().filter(|row| !is_new(&row.subject));
             EpochRecord {
                 at,
                 tokens_lost: if cold { 0 } else { self.lost(built, at) },
-                tokens_saved: self.tokens.saturating_sub(self.of_before(built)),
+                tokens_saved: self.tokens.saturating_sub(before.map(|row| u64::from(row.tokens)).sum()),
                 reasoning: self.reasoning_dropped,
                 cold,
                 causes: self.pending.clone(),
@@ -177,13 +177,6 @@ impl Prefix {
             messages: now[kept..].to_vec(),
             epoch,
         }
-    }
-
-    /// Tokens of `built` without what was added since the last request.
-    fn of_before(&self, built: &Built) -> u64 {
-        let is_new = |subject: &Subject| matches!(subject, Subject::Item(id) if *id > self.newest_sent);
-        let before = built.ledger.rows.iter().filter(|row| !is_new(&row.subject));
-        before.map(|row| u64::from(row.tokens)).sum()
     }
 
     /// Previously sent tokens from message `at` on.

@@ -3,14 +3,13 @@
 //! their place: `` !`git diff` ``, in TOML `!{git diff}` (slash-commands of Claude Code, commands of opencode, custom-commands of
 //! Gemini CLI, November 2026). Unsupported features (agent, named arguments) are noted in the description.
 
-use serde::Deserialize;
-
 use crate::arguments::translate;
 use crate::skill::definition::{self, Skill};
 use crate::skill::fill;
 use crate::skill::set::SkillSet;
 use base::config::trusted::agent_files::CommandFile;
 use base::format::frontmatter;
+use base::format::settings_file;
 use base::pattern::Pattern;
 use base::protocol::event::CommandRow;
 use base::text::one_line;
@@ -19,13 +18,6 @@ const DESCRIPTION_CHARS: usize = 120;
 const NOT_USED: [&str; 2] = ["agent", "arguments"];
 /// A file of Gemini CLI's: `@{src/a.rs}` is a mention.
 static MENTION: Pattern = Pattern::new(r"@\{([^{}\n]+)\}");
-
-#[derive(Deserialize)]
-struct TomlCommand {
-    prompt: String,
-    #[serde(default)]
-    description: String,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnCommand {
@@ -68,11 +60,11 @@ pub fn read(files: &[CommandFile]) -> (Vec<OwnCommand>, Vec<String>) {
 
 fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
     if file.path.extension().is_some_and(|extension| extension == "toml") {
-        let TomlCommand { prompt, description } =
-            toml::from_str(&file.text).map_err(|error| error.message().to_owned())?;
-        let prompt = prompt.replace("{{args}}", "$ARGUMENTS");
+        let parsed = settings_file::parse(&file.path, &file.text)?;
+        let text = |key: &str| parsed[key].as_str().unwrap_or_default().to_owned();
+        let prompt = text("prompt").replace("{{args}}", "$ARGUMENTS");
         let prompt = MENTION.replace_all(&prompt, "@$1");
-        return command(file, split(&prompt, "!{", '}'), "", description);
+        return command(file, split(&prompt, "!{", '}'), "", text("description"));
     }
     let parts = frontmatter::split(file.text.trim_start_matches('\u{feff}'));
     let head = parts.head.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Command lines and event lines written for other agents: what `claude -p` and `codex exec` take and print. `sdks.rs`
 //! tries the vendors' packages themselves.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdout, Stdio};
@@ -128,7 +128,10 @@ fn a_codex_turn_that_fails() {
 #[test]
 fn codex_options_are_ours_or_say_what_is() {
     let place = Workplace::new();
-    let server = FakeServer::start(["1", "2", "3", "4", "5", "6", "7"].map(text).into());
+    let profile = "model = \"theirs\"\npersonality = \"terse\"\nsandbox_mode = \"danger-full-access\"\n";
+    fs::create_dir(place.user_home().join(".codex")).unwrap();
+    fs::write(place.user_home().join(".codex/fast.config.toml"), profile).unwrap();
+    let server = FakeServer::start(["1", "2", "3", "4", "5", "6", "7", "8"].map(text).into());
     let run = |args: &[&str]| {
         let url = server.base_url();
         let out =
@@ -138,7 +141,8 @@ fn codex_options_are_ours_or_say_what_is() {
     for (args, code, said) in [
         (&["-s", "none", "x"][..], 2, "read-only, workspace-write or danger-full-access"),
         (&["--oss", "x"], 2, "--base-url http://localhost:11434/v1"),
-        (&["-p", "fast", "x"], 2, "there are no profiles"),
+        (&["-p", "none", "x"], 2, "no such .config.toml"),
+        (&["-p", "fast", "-s", "read-only", "zeroth"], 0, "profile fast: personality"),
         (&["-i", "none.png", "x"], 2, "none.png"),
         (&["resume", "20200101-000000-none", "x"], 2, "20200101-000000-none"),
         (&["-c", "model_verbosity=low", "--ephemeral", "--full-auto", "first task"], 0, "model_verbosity"),
@@ -155,7 +159,8 @@ fn codex_options_are_ours_or_say_what_is() {
     let base = server.base_url();
     let mut called = place.command(&["exec", "--base-url", &base, "--model", "m", "--json", "z"]);
     assert_eq!(lines(&stdout(&called.arg0("codex").output().unwrap()))[0]["type"], "thread.started");
-    let last = &server.requests()[2].raw;
+    assert!(server.requests()[0].raw.contains("\"model\":\"m\""), "the option wins");
+    let last = &server.requests()[3].raw;
     assert!(last.contains("resume the download code") && last.contains("and on"), "{last}");
     // Options before the command, and a review without `exec`.
     let url = format!("openai_base_url={:?}", server.base_url());

@@ -111,12 +111,6 @@ impl AssessedToolCall {
         self.risk() == Some(Risk::Network)
     }
 
-    /// Whether it writes into its tool's own folder, at the level that asks before changes.
-    fn keeps_a_note(&self, permission: Permission) -> bool {
-        matches!(permission, Permission::Ask | Permission::AcceptEdits)
-            && self.0.iter().any(|one| matches!(one.access, Access::WriteOwn(_)))
-    }
-
     /// Whether it runs only programs that work as another user or want files of other users, which a user namespace
     /// doesn't have. All that they are given is known, so that rules about files hold by its words.
     fn needs_other_users(&self) -> bool {
@@ -210,6 +204,8 @@ impl PolicyEngine {
         // Probing the sandbox takes milliseconds, so do it only for commands.
         let support = if call.runs_command() { self.support(state.level()) } else { SandboxSupport::Nothing };
         let inputs = self.inputs(&state, support, &rules);
+        let asks =
+            state.ask_before_notes && matches!(state.permission, Permission::Ask | Permission::AcceptEdits);
         let verdict = match inputs.decide(&call.0) {
             // A rule that allows the command also allows the network it needs.
             Verdict::Ask { reason } if call.declares_network() => match inputs.decide(call.without_network())
@@ -221,7 +217,7 @@ impl PolicyEngine {
                 }
                 _ => Verdict::Ask { reason },
             },
-            Verdict::Allow if state.ask_before_notes && call.keeps_a_note(state.permission) => {
+            Verdict::Allow if asks && call.0.iter().any(|one| matches!(one.access, Access::WriteOwn(_))) => {
                 Verdict::Ask { reason: "maintenance shows each note before it is kept".to_owned() }
             }
             verdict => verdict,

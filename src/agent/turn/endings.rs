@@ -31,7 +31,8 @@ pub fn of(text: &str, headless: bool, settled: bool) -> Option<Ending> {
     let prose = without_last_block(text);
     let last = prose.rsplit("\n\n").next().unwrap_or_default().trim();
     let is_short = last.chars().count() <= STEP_CHARS;
-    if is_short && ends_with_colon(last) && (prose.len() == text.len() || is_announced(last))
+    let is_label = last.ends_with([':', '：']) && !last.starts_with(['#', '|']);
+    if is_short && is_label && (prose.len() == text.len() || is_announced(last))
         || headless && (is_short && is_announced(last) || !settled && COMMAND.is_match(text.trim()))
     {
         return Some(Ending::Announced);
@@ -47,10 +48,6 @@ fn without_last_block(text: &str) -> &str {
 
 const STEP_CHARS: usize = 300;
 const FIRST_OTHER_SCRIPT: char = '\u{370}';
-
-fn ends_with_colon(last: &str) -> bool {
-    last.ends_with([':', '：']) && !last.starts_with(['#', '|'])
-}
 
 fn is_announced(last: &str) -> bool {
     static STEP: PhrasePattern = PhrasePattern::new(include_str!("words/step.regex"));

@@ -8,3 +8,4 @@ pub mod json_repair;
 pub mod lists;
 pub mod path_text;
 pub mod picture;
+pub mod settings_file;

@@ -45,10 +45,6 @@ impl Phase {
     pub fn section(self, answer: &str) -> String {
         format!("\n## {}\n\n{}\n", self.into_str(), answer.trim())
     }
-
-    pub fn and_later(self) -> Vec<Self> {
-        Self::ALL.into_iter().skip_while(|phase| *phase != self).collect()
-    }
 }
 
 /// One report per session; one that goes on adds to it.

@@ -5,8 +5,6 @@ use std::ffi::OsString;
 use super::rewrite::{rewrite, table};
 use crate::cli::report::Failure;
 
-const RESUME: &str = "resume";
-
 /// `None`: none of them is there.
 pub fn translated(
     args: &[OsString],
@@ -21,8 +19,8 @@ pub fn translated(
         return Ok(None);
     }
     let mut done = rewrite(&rows, args.iter().cloned(), takes_value, |_| false)?;
-    let sessions = done.take(RESUME);
-    let resumed = sessions.into_iter().flat_map(|id| [RESUME.to_owned(), id]).filter(|arg| !arg.is_empty());
+    let sessions = done.take("resume");
+    let resumed = sessions.into_iter().flat_map(|id| ["resume".to_owned(), id]).filter(|arg| !arg.is_empty());
     let pictures = done.take("--image").into_iter().map(|file| format!("@\"{file}\""));
     let words = pictures.map(OsString::from).chain(done.words);
     Ok(Some(resumed.map(OsString::from).chain(done.options).chain(words).collect()))

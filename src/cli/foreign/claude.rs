@@ -11,11 +11,8 @@ const ALIASES: [&str; 6] = ["default", "sonnet", "opus", "haiku", "opusplan", "i
 
 /// Whether the line is meant for `claude -p`: the SDKs don't pass `-p`, but formats.
 pub fn is_meant<'a>(mut args: impl Iterator<Item = &'a str>) -> bool {
-    let formats = ["--output-format", "--input-format"];
-    args.any(|arg| {
-        let name = arg.split_once('=').map_or(arg, |(name, _)| name);
-        ["-p", "--print"].contains(&arg) || formats.contains(&name)
-    })
+    let theirs = ["-p", "--print", "--output-format", "--input-format"];
+    args.any(|arg| theirs.contains(&arg.split('=').next().unwrap_or(arg)))
 }
 
 /// The line in options of `mycode exec`.

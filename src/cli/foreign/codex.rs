@@ -5,15 +5,23 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::LazyLock;
 
-use super::rewrite::{OptionRow, Rewritten, Takes, rewrite, table};
+use serde_json::Value;
+
+use super::rewrite::{OptionRow, Rewritten, Takes, refused, rewrite, table};
 use crate::cli::args::PERMISSIONS;
 use crate::cli::report::Failure;
+use base::file;
+use base::format::settings_file;
+use records::import::peers::found;
 
 const EXEC: &str = "Options of codex exec";
+const MAX_BYTES: u64 = 1024 * 1024;
 
 static ROWS: LazyLock<Vec<OptionRow>> = LazyLock::new(|| table(EXEC));
 
 const NO_EFFECT: &str = "Codex's setting has no effect here; `mycode doctor --config` shows mycode's";
+
+const NO_PROFILE: &str = "Codex's folder has no such .config.toml, and its config.toml no such profile; use --model, --effort and --permission";
 
 const OUR_EVENTS: &str = "--json prints mycode's events; Codex's come with --experimental-json, or with --json where mycode is called codex";
 
@@ -22,8 +30,7 @@ pub fn translated(
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,
 ) -> Result<(&'static str, Rewritten), Failure> {
-    let mut settings = Vec::new();
-    let kept: Vec<OsString> = separated(args, &mut settings);
+    let kept = with_continue(args);
     let mut done = rewrite(&ROWS, kept.iter().cloned(), &takes_value, |_| false)?;
     let reviews = reviewed(&done);
     if reviews {
@@ -37,17 +44,13 @@ pub fn translated(
             done.options.push(focus);
         }
     }
-    let rows = table("Settings of codex exec (-c KEY=VALUE)");
-    for (key, value) in settings {
-        match rows.iter().find(|row| row.names.contains(&key.as_str())) {
-            Some(row) => done.apply(row, &format!("-c {key}"), &[value])?,
-            None => done.notes.push(format!("-c {key}: {NO_EFFECT}")),
-        }
-    }
-    let levels = done.take("--permission");
-    let strictest = PERMISSIONS.iter().find(|level| levels.iter().any(|one| one == *level)).copied();
-    if let Some(level) = strictest.or(levels.last().map(String::as_str)) {
-        done.add(&["--permission", level]);
+    let settings = done.take("--config").iter().filter_map(|text| setting(text)).collect();
+    set(&mut done, "-c", settings)?;
+    for name in done.take("--profile") {
+        let mut profile = Rewritten::default();
+        set(&mut profile, &format!("profile {name}:"), settings_of(&name)?)?;
+        done.options.splice(..0, profile.options);
+        done.notes.extend(profile.notes);
     }
     resumed(&mut done);
     let called_codex =
@@ -63,12 +66,43 @@ pub fn translated(
     Ok((if reviews { "review" } else { "exec" }, done))
 }
 
+fn set(done: &mut Rewritten, from: &str, settings: Vec<(String, String)>) -> Result<(), Failure> {
+    let rows = table("Settings of codex exec (-c KEY=VALUE)");
+    for (key, value) in settings {
+        match rows.iter().find(|row| row.names.contains(&key.as_str())) {
+            Some(row) => done.apply(row, &format!("{from} {key}"), &[value])?,
+            None => done.notes.push(format!("{from} {key}: {NO_EFFECT}")),
+        }
+    }
+    let levels = done.take("--permission");
+    let strictest = PERMISSIONS.iter().find(|level| levels.iter().any(|one| one == *level)).copied();
+    if let Some(level) = strictest.or(levels.last().map(String::as_str)) {
+        done.add(&["--permission", level]);
+    }
+    Ok(())
+}
+
+/// Of a profile: a file of its own since Codex 0.134, before that a table (developers.openai.com/codex/config-advanced).
+fn settings_of(profile: &str) -> Result<Vec<(String, String)>, Failure> {
+    let folder = found::base("CODEX_HOME", ".codex").unwrap_or_default();
+    let read = |name: &str| {
+        let path = folder.join(name);
+        settings_file::parse(&path, &file::small_text(&path, MAX_BYTES)?).ok()
+    };
+    let all = || Some(read("config.toml")?["profiles"][profile].take());
+    let Some(Value::Object(table)) = read(&format!("{profile}.config.toml")).or_else(all) else {
+        return Err(refused(&format!("--profile {profile}"), NO_PROFILE));
+    };
+    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Ok(table.into_iter().map(|(key, value)| (key, text(value))).collect())
+}
+
 /// Codex takes most options before the command, too.
 pub fn command_first(mut args: Vec<OsString>, takes_value: impl Fn(&str) -> bool) -> Vec<OsString> {
     let mut at = 0;
     while let Some(text) = args.get(at).and_then(|arg| arg.to_str()).filter(|text| text.starts_with('-')) {
         let row = ROWS.iter().find(|row| row.names.contains(&text));
-        let is_setting = |next: &OsString| setting(next).is_some();
+        let is_setting = |next: &OsString| next.to_str().is_some_and(|next| setting(next).is_some());
         let has_value = match text {
             "-p" | "--" => return args,
             "-c" | "--config" => args.get(at + 1).is_some_and(is_setting),
@@ -91,32 +125,21 @@ pub fn is_review(args: &[OsString]) -> bool {
     args.iter().any(is_own) || matches!(args, [one] if asks(one))
 }
 
-/// Takes the settings out; a `-c` without one becomes `--continue`.
-fn separated(args: impl Iterator<Item = OsString>, settings: &mut Vec<(String, String)>) -> Vec<OsString> {
-    let mut kept = Vec::new();
-    let mut args = args.peekable();
-    while let Some(arg) = args.next() {
-        match arg.to_str() {
-            Some("--") => {
-                kept.push(arg);
-                kept.extend(args.by_ref());
-            }
-            Some("-c" | "--config") => match args.next_if(|next| setting(next).is_some()) {
-                Some(next) => settings.extend(setting(&next)),
-                None => kept.push("--continue".into()),
-            },
-            Some(text) if text.starts_with("--config=") => {
-                settings.extend(setting(&OsString::from(&text["--config=".len()..])));
-            }
-            _ => kept.push(arg),
+/// A `-c` without a setting is ours.
+fn with_continue(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = args.collect();
+    for at in 0..args.iter().position(|arg| arg == "--").unwrap_or(args.len()) {
+        let alone = args.get(at + 1).and_then(|next| next.to_str()).and_then(setting).is_none();
+        if alone && (args[at] == "-c" || args[at] == "--config") {
+            args[at] = "--continue".into();
         }
     }
-    kept
+    args
 }
 
 /// `key=value`, where the value is TOML or a word.
-fn setting(arg: &OsString) -> Option<(String, String)> {
-    let (key, value) = arg.to_str()?.split_once('=')?;
+fn setting(text: &str) -> Option<(String, String)> {
+    let (key, value) = text.split_once('=')?;
     let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "._-\"".contains(c));
     let value = serde_json::from_str(value).unwrap_or_else(|_| value.trim_matches('\'').to_owned());
     is_key.then(|| (key.to_owned(), value))

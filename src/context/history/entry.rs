@@ -1,6 +1,5 @@
 //! One item of the history: the form in which it is sent now, that message, and its size.
 
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use crate::history::forms;
@@ -120,9 +119,4 @@ pub fn tokens_of(entries: &[HistoryEntry]) -> u64 {
 
 pub fn upper_bound_of(entries: &[HistoryEntry]) -> u64 {
     entries.iter().map(|entry| u64::from(entry.upper_bound())).sum()
-}
-
-/// The ids of calls that are pinned or whose result is pinned: the two stay together.
-pub fn pinned_calls(entries: &[HistoryEntry]) -> HashSet<Arc<str>> {
-    entries.iter().filter(|entry| entry.pinned).filter_map(|entry| entry.call_id().cloned()).collect()
 }

@@ -1,6 +1,7 @@
 //! `HistoryManager`: the ordered entries, the running turn, and the only operations that change them. The log
 //! keeps everything; this is what is *sent* of it. Does no I/O.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -154,7 +155,9 @@ impl HistoryManager {
         self.rewritten_at = self.requests;
         let cut = self.entries.all.partition_point(|entry| entry.id < before || is_summary(entry));
         let old: Vec<HistoryEntry> = self.entries.all.drain(..cut).collect();
-        let pinned = entry::pinned_calls(&old);
+        // A call and its result stay together.
+        let pinned = old.iter().filter(|entry| entry.pinned);
+        let pinned: HashSet<Arc<str>> = pinned.filter_map(|entry| entry.call_id().cloned()).collect();
         let stays = |entry: &&HistoryEntry| match entry.call_id() {
             Some(call) => pinned.contains(call),
             None => entry.pinned && !is_summary(entry),

@@ -2,11 +2,11 @@
 //! (cursor.com/docs/rules, checked 2026-11-22): always, with matching files, or when its description fits; else users
 //! mention it. Claude Code's, `.claude/rules/**/*.md` (code.claude.com/docs/en/memory): with matching files, or always.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
+use base::config::trusted::agent_files;
 use base::file;
 use base::format::frontmatter;
 use base::search::glob;
@@ -15,8 +15,7 @@ use base::text::one_line;
 const FOLDER: &str = ".cursor/rules";
 const CLAUDES: &str = ".claude/rules";
 const MAX_BYTES: u64 = 256 * 1024;
-const MAX_FILES: usize = 100;
-const MAX_DEPTH: usize = 4;
+const MAX_DEPTH: usize = 5;
 
 #[derive(Clone, Debug)]
 pub struct CursorRule {
@@ -59,30 +58,15 @@ impl CursorRule {
         !self.always && self.globs.iter().any(|glob| glob.is_match(inside))
     }
 
-    /// Whether only its description says when it applies.
     pub fn on_demand(&self) -> bool {
         !self.always && self.globs.is_empty() && !self.description.is_empty()
     }
 }
 
 pub fn of_folder(folder: &Path) -> Vec<CursorRule> {
-    let mut paths = Vec::new();
-    walk(&folder.join(FOLDER), MAX_DEPTH, &mut paths);
-    walk(&folder.join(CLAUDES), MAX_DEPTH, &mut paths);
-    paths.sort();
-    paths.into_iter().filter_map(CursorRule::parse).collect()
-}
-
-fn walk(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder && depth > 0 {
-            walk(&path, depth - 1, paths);
-        } else if is_rule(&path) && paths.len() < MAX_FILES {
-            paths.push(path);
-        }
-    }
+    let files = |name: &str| agent_files::files(&folder.join(name), MAX_DEPTH, &["mdc", "md"]);
+    let paths = [CLAUDES, FOLDER].into_iter().flat_map(files).filter(|path| is_rule(path));
+    paths.filter_map(CursorRule::parse).collect()
 }
 
 fn is_cursors(path: &Path) -> bool {
@@ -112,6 +96,7 @@ fn patterns(text: &str) -> Vec<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn when_a_rule_counts() {

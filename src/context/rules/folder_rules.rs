@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::cursor;
 use super::rules_file::{self, Reach, RulesFile, RulesNotice};
 use base::config::trusted::held_back::RulesHashes;
-use base::search::walk;
 
 pub struct FolderRules<'a> {
     pub reach: Reach<'a>,
@@ -19,7 +18,8 @@ impl FolderRules<'_> {
         let first = self.first_of(rules_file::candidates(folder));
         let always = cursor::of_folder(folder).into_iter().filter(|rule| rule.always);
         let always = always.filter(|rule| rule.beside || first.is_none()).map(|rule| rule.path);
-        let beside: Vec<PathBuf> = always.chain(rules_file::local(folder)).collect();
+        let mut beside: Vec<PathBuf> = always.chain(rules_file::beside(folder)).collect();
+        beside.retain(|path| first.as_ref().is_none_or(|first| first.path != *path));
         first.into_iter().chain(beside.iter().filter_map(|path| self.file(path))).collect()
     }
 
@@ -54,9 +54,5 @@ pub fn folders_below(workspace: &Path, touched: &Path) -> Vec<PathBuf> {
 
 pub fn always_of(folder: &Path) -> Vec<PathBuf> {
     let rules = cursor::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
-    rules_file::candidates(folder).into_iter().chain(rules).chain(rules_file::local(folder)).collect()
-}
-
-pub fn any_ignored(folders: &[PathBuf]) -> bool {
-    folders.iter().any(|folder| walk::is_ignored(folder))
+    rules_file::candidates(folder).into_iter().chain(rules).chain(rules_file::beside(folder)).collect()
 }

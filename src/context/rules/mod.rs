@@ -18,6 +18,7 @@
 pub mod cursor;
 pub mod folder_rules;
 pub mod imports;
+pub mod other_settings;
 pub mod project_rules;
 pub mod rules_file;
 pub mod shortened;

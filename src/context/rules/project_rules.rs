@@ -14,6 +14,7 @@ use crate::parts::FixedPart;
 use base::config::trusted::held_back::{HeldBack, RulesHashes};
 use base::path;
 use base::repository;
+use base::search::walk;
 
 const HEADING: &str = "# Project rules (";
 const OWN_HEADING: &str = "# The user's own rules (";
@@ -107,7 +108,8 @@ impl ProjectRules {
         for touched in touched.iter().filter(|touched| touched.starts_with(workspace)) {
             let below = folder_rules::folders_below(workspace, touched);
             for (depth, folder) in below.iter().enumerate() {
-                if !folder_rules::always_of(folder).is_empty() && !folder_rules::any_ignored(&below[..=depth])
+                if !folder_rules::always_of(folder).is_empty()
+                    && !below[..=depth].iter().any(|folder| walk::is_ignored(folder))
                 {
                     paths.push((folder.clone(), true));
                 }

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use super::cursor;
 use super::imports;
+use super::other_settings;
 use base::config::prompts;
 use base::config::trusted::held_back::RulesHashes;
 use base::file::{self, FileError};
@@ -194,13 +195,14 @@ pub fn candidates(folder: &Path) -> Vec<PathBuf> {
         };
         entries.map(|entry| entry.path()).find(|path| named(path) && path.is_file())
     };
-    let others = OTHERS.split(' ').map(|name| folder.join(name)).filter(|path| path.is_file());
-    own.into_iter().chain(others).collect()
+    let others = OTHERS.split(' ').map(|name| folder.join(name)).chain(other_settings::names(folder));
+    own.into_iter().chain(others.filter(|path| path.is_file())).collect()
 }
 
 /// What stands beside whichever of them is used.
-pub fn local(folder: &Path) -> Option<PathBuf> {
-    Some(folder.join(LOCAL)).filter(|path| path.is_file())
+pub fn beside(folder: &Path) -> Vec<PathBuf> {
+    let local = Some(folder.join(LOCAL)).filter(|path| path.is_file());
+    other_settings::instructions(folder).into_iter().chain(local).collect()
 }
 
 /// The user's own, for all projects: the first existing one counts.

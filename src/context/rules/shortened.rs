@@ -18,12 +18,6 @@ struct Section<'a> {
     body: &'a str,
 }
 
-impl Section<'_> {
-    fn is_about_commands(&self) -> bool {
-        COMMANDS.is_match(self.heading) || COMMANDS.is_match(self.body)
-    }
-}
-
 /// `text` in at most `limit` tokens; `None` if all of it fits.
 pub fn shortened(text: &str, limit: u32) -> Option<String> {
     if upper_bound(text) <= limit {
@@ -37,7 +31,8 @@ pub fn shortened(text: &str, limit: u32) -> Option<String> {
         return Some(beginning(text, limit));
     }
     let mut order: Vec<usize> = (0..sections.len()).collect();
-    order.sort_by_key(|&at| !sections[at].is_about_commands());
+    let about_commands = |one: &Section<'_>| COMMANDS.is_match(one.heading) || COMMANDS.is_match(one.body);
+    order.sort_by_key(|&at| !about_commands(&sections[at]));
     let mut kept: Vec<Option<String>> = vec![None; sections.len()];
     for at in order {
         let body = sections[at].body;

@@ -84,5 +84,6 @@ pub fn maintenance_left(log: &Path) -> io::Result<Option<(String, Vec<Phase>)>> 
             _ => {}
         }
     }
-    Ok(last.map(|(phase, task)| (task, phase.and_later().into_iter().skip(usize::from(done)).collect())))
+    let left = |first| Phase::ALL.into_iter().skip_while(move |one| *one != first).skip(usize::from(done));
+    Ok(last.map(|(phase, task)| (task, left(phase).collect())))
 }

@@ -76,11 +76,6 @@ impl TermTable {
         }
     }
 
-    fn starting_with(&self, chars: &[char]) -> &[Term] {
-        let [a, b, ..] = chars else { return &[] };
-        self.terms.get(&[*a, *b]).map_or(&[], Vec::as_slice)
-    }
-
     fn find_unparted(&self, text: &str, each: &mut impl FnMut(&[&'static str])) {
         let chars: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
         let mut at = 0;
@@ -104,7 +99,8 @@ impl TermTable {
         each: &mut impl FnMut(&[&'static str]),
     ) -> usize {
         let mut length = 0;
-        for term in self.starting_with(rest).iter().filter(fits) {
+        let [a, b, ..] = rest else { return length };
+        for term in self.terms.get(&[*a, *b]).into_iter().flatten().filter(fits) {
             if length > 0 && term.chars() < length {
                 break;
             }

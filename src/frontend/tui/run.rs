@@ -258,7 +258,9 @@ impl FrontEnd {
                 Next::Quit => return Ok(TuiOutcome::Quit),
                 Next::Suspend => {
                     (own_stop, own_continue) = (true, true);
-                    self.suspend()?;
+                    self.give_terminal()?;
+                    os::stop_group();
+                    self.take_terminal()?;
                 }
                 Next::Edit => {
                     // An active key reader would steal the editor's keys, and signals then aren't for us.
@@ -462,12 +464,6 @@ impl FrontEnd {
         self.app.notice(level, text);
         let commands = self.app.take_commands();
         self.execute(commands).map(drop)
-    }
-
-    fn suspend(&mut self) -> io::Result<()> {
-        self.give_terminal()?;
-        os::stop_group();
-        self.take_terminal()
     }
 }
 

@@ -29,7 +29,8 @@ pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized
     let is_text =
         |name: &str| [accepted, item].iter().any(|schema| schema["properties"][name]["type"] == "string");
     let mut object = rename(tool, given, known, &mut ignored);
-    object.retain(|name, value| is_text(name) || !is_no_value(value));
+    let is_none = |text: &str| matches!(text.trim(), "" | "null" | "None" | "undefined");
+    object.retain(|name, value| is_text(name) || !value.as_str().is_some_and(is_none));
     let args = translate::translate(tool, &mut object, &mut ignored)
         .and_then(|()| shaped(tool, accepted, object, &mut ignored));
     Normalized { args: args.map(Value::Object), ignored }
@@ -87,10 +88,6 @@ fn asks_for_nothing(value: &Value) -> bool {
         Value::Object(object) => object.is_empty(),
         _ => false,
     }
-}
-
-fn is_no_value(value: &Value) -> bool {
-    value.as_str().is_some_and(|text| matches!(text.trim(), "" | "null" | "None" | "undefined"))
 }
 
 fn shaped(

@@ -154,6 +154,23 @@ fn what_stands_beside_a_rules_file_counts_too() {
     }
 }
 
+#[test]
+fn what_other_agents_settings_name_counts_too() {
+    let place = Workplace::new();
+    place
+        .file("opencode.json", "{ // Ours.\n\"instructions\": [\"docs/*.md\", \"../up.md\", \".env\"], \"permission\": {\"edit\": \"ask\"},}")
+        .file(".gemini/settings.json", r#"{"context": {"fileName": ["HOUSE.md"]}, "tools": {"exclude": ["a"], "core": []}}"#)
+        .file("HOUSE.md", "HOUSE-RULE\n")
+        .file("docs/style.md", "STYLE-RULE\n")
+        .file(".env", "PLAIN-SECRET\n");
+    std::fs::write(place.project().join("../up.md"), "OUTSIDE-RULE\n").unwrap();
+    let (requests, said) = turn(&place, vec![done()], &["hello"]);
+    let sent = requests[0].to_string();
+    assert!(sent.contains("HOUSE-RULE") && sent.contains("STYLE-RULE"), "{sent}");
+    assert!(!sent.contains("OUTSIDE-RULE") && !sent.contains("PLAIN-SECRET"), "{sent}");
+    assert!(said.contains("permission in opencode.json, tools in .gemini/settings.json"), "{said}");
+}
+
 /// What a command plants below the workspace, or in an import, is not obeyed, in this session nor the next.
 #[test]
 fn planted_ones_are_held_back_wherever_they_lie() {

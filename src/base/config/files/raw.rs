@@ -70,6 +70,7 @@ pub struct Raw {
 /// cost, loosen the user's rules, or cripple the agent.
 pub const PROJECT_KEYS: &[&str] = &["inject_notes", "task_context"];
 
+const NO_TABLE: &str = "[provider] is a table in other programs; here write provider = \"openai\", and model, base_url and api_key_env in lines of their own";
 const MAX_SHOWN: usize = 300;
 
 #[derive(Debug)]
@@ -83,7 +84,8 @@ pub struct ProjectConfig {
 
 impl Raw {
     pub fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| error.to_string())
+        let as_table = text.lines().any(|line| line.trim() == "[provider]");
+        toml::from_str(text).map_err(|error| if as_table { NO_TABLE.to_owned() } else { error.to_string() })
     }
 
     /// Parses a project's file. Personal keys count only if it is trusted; what it forbids counts always.
@@ -236,5 +238,6 @@ mod tests {
         Raw::parse(include_str!("../../../../config.toml")).unwrap();
         let error = Raw::parse("max_stepz = 3").unwrap_err();
         assert!(error.contains("max_stepz"), "{error}");
+        assert_eq!(Raw::parse("[provider]\nname = \"openai\"").unwrap_err(), NO_TABLE);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::json_files;
 use super::own_files::OwnFiles;
 use super::plugin;
 use super::project_file;
@@ -35,6 +36,7 @@ pub fn load(paths: &Paths, workspace: &Path, trust: bool) -> (OwnFiles, Vec<Stri
             names(&untrusted, &known)
         ));
     }
+    notices.extend(json_files::without_effect(workspace));
     (own.with(project), notices)
 }
 

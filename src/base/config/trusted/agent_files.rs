@@ -1,15 +1,15 @@
-//! Definitions in folders of Markdown files: sub-agents, and slash commands (in TOML too), where a subfolder is a
+//! Definitions in folders of Markdown files, or such a file: sub-agents, and slash commands (in TOML too), where a subfolder is a
 //! namespace: `git/fix.md` is `/git:fix`. From the user's configuration and other agents' folders at home, and from a
 //! project, where they need the user's trust in their exact contents. Folders as in the documentation of Claude Code,
 //! Codex, Gemini CLI and opencode, November 2026.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use walkdir::{DirEntry, WalkDir};
 
 use crate::{file, path};
 
 const AGENTS: [&str; 2] = [".mycode/agents", ".claude/agents"];
-const AGENTS_AT_HOME: [&str; 1] = [".claude/agents"];
 const COMMANDS: [&str; 5] =
     [".mycode/commands", ".claude/commands", ".opencode/command", ".opencode/commands", ".gemini/commands"];
 const COMMANDS_AT_HOME: &str =
@@ -33,7 +33,7 @@ pub struct CommandFile {
 }
 
 pub fn agents_of_user(config: &Path) -> Vec<AgentFile> {
-    of_user(config.join("agents"), &AGENTS_AT_HOME).iter().flat_map(|folder| agents(folder)).collect()
+    of_user(config.join("agents"), &[".claude/agents"]).iter().flat_map(|folder| agents(folder)).collect()
 }
 
 /// Sorted; without files that a link brings in from outside.
@@ -59,13 +59,11 @@ fn of_user(own: PathBuf, at_home: &[&str]) -> Vec<PathBuf> {
     std::iter::once(own).chain(at_home).collect()
 }
 
-/// In a folder, or this file.
 pub fn agents(folder: &Path) -> Vec<AgentFile> {
     let read = |path: PathBuf| Some(AgentFile { text: file::small_text(&path, MAX_BYTES)?, path });
     files(folder, 1, &["md"]).into_iter().filter_map(read).collect()
 }
 
-/// In a folder, or this file.
 pub fn commands(folder: &Path) -> Vec<CommandFile> {
     let base = if folder.is_file() { folder.parent().unwrap_or(folder) } else { folder };
     let read = |path: PathBuf| {
@@ -78,26 +76,10 @@ pub fn commands(folder: &Path) -> Vec<CommandFile> {
     files(folder, MAX_DEPTH, &["md", "toml"]).into_iter().filter_map(read).collect()
 }
 
-fn files(folder: &Path, depth: usize, endings: &[&str]) -> Vec<PathBuf> {
-    if folder.is_file() {
-        return vec![folder.to_owned()];
-    }
-    let mut paths = Vec::new();
-    walk(folder, depth, endings, &mut paths);
-    paths.sort();
-    paths.truncate(MAX_FILES);
-    paths
-}
-
-fn walk(folder: &Path, depth: usize, endings: &[&str], paths: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder && depth > 1 && paths.len() < MAX_FILES {
-            walk(&path, depth - 1, endings, paths);
-        } else if path.extension().is_some_and(|extension| endings.iter().any(|ending| extension == *ending))
-        {
-            paths.push(path);
-        }
-    }
+pub fn files(folder: &Path, depth: usize, endings: &[&str]) -> Vec<PathBuf> {
+    let entries = WalkDir::new(folder).max_depth(depth).sort_by_file_name().into_iter().flatten();
+    let paths = entries.filter(|entry| !entry.file_type().is_dir()).map(DirEntry::into_path);
+    let is_one =
+        |path: &PathBuf| endings.iter().any(|ending| path.extension().is_some_and(|end| end == *ending));
+    paths.filter(is_one).take(MAX_FILES).collect()
 }

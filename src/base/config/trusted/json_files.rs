@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::agent_files::AgentFile;
+use crate::format::settings_file;
 use crate::{file, path};
 
 const HOOKS: [&str; 3] = [".mycode/hooks.json", ".claude/settings.json", ".claude/settings.local.json"];
@@ -14,32 +15,44 @@ const HOOK_KEYS: [&str; 2] = ["hooks", "disableAllHooks"];
 const MCP_SERVERS: [&str; 4] =
     [".cursor/mcp.json", ".vscode/mcp.json", ".mcp.json", ".mycode/mcp_servers.json"];
 /// Other agents' settings, of which only these keys count; those above win.
-const WITH_MCP_SERVERS: [&str; 3] = ["opencode.json", ".gemini/settings.json", ".codex/config.toml"];
+const OF_OTHERS: [&str; 4] =
+    ["opencode.json", "opencode.jsonc", ".gemini/settings.json", ".codex/config.toml"];
+/// What limits an agent or runs something in them, and isn't read. From their references, November 2026.
+const WITHOUT_EFFECT: &str = "permission agent plugin hooks tools tools/sandbox sandbox coreTools excludeTools sandbox_mode \
+    approval_policy sandbox_workspace_write default_permissions permissions";
 const MCP_KEYS: [&str; 3] = ["mcpServers", "mcp", "mcp_servers"];
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 const MAX_BYTES: u64 = 1024 * 1024;
 
 pub fn hooks_of_user(config: &Path) -> Vec<AgentFile> {
     let home = std::env::home_dir().map(|home| home.join(".claude/settings.json"));
-    [Some(config.join("hooks.json")), home]
-        .into_iter()
-        .flatten()
-        .filter_map(read)
-        .filter_map(|file| only(file, &HOOK_KEYS))
-        .collect()
+    let all = std::iter::once(config.join("hooks.json")).chain(home);
+    all.filter_map(read).filter_map(|file| only(file, &HOOK_KEYS)).collect()
 }
 
 pub fn hooks_of_project(workspace: &Path) -> Vec<AgentFile> {
     of_project(workspace, &HOOKS).filter_map(|file| only(file, &HOOK_KEYS)).collect()
 }
 
-pub fn mcp_of_user(config: &Path) -> Vec<AgentFile> {
-    read(config.join("mcp_servers.json")).into_iter().collect()
+pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
+    let others = of_project(workspace, &OF_OTHERS).filter_map(|file| only(file, &MCP_KEYS));
+    others.chain(of_project(workspace, &MCP_SERVERS)).collect()
 }
 
-pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
-    let others = of_project(workspace, &WITH_MCP_SERVERS).filter_map(|file| only(file, &MCP_KEYS));
-    others.chain(of_project(workspace, &MCP_SERVERS)).collect()
+pub fn of_others(folder: &Path) -> impl Iterator<Item = (Value, PathBuf)> {
+    let parsed = |AgentFile { path, text }| Some((settings_file::parse(&path, &text).ok()?, path));
+    of_project(folder, &OF_OTHERS).filter_map(parsed)
+}
+
+pub fn without_effect(workspace: &Path) -> Option<String> {
+    let mut told = Vec::new();
+    for (settings, path) in of_others(workspace) {
+        let place = path::display(workspace, &path);
+        let set = |key: &&str| !settings.pointer(&format!("/{key}")).is_none_or(is_nothing);
+        told.extend(WITHOUT_EFFECT.split(' ').filter(set).map(|key| format!("{key} in {place}")));
+    }
+    (!told.is_empty())
+        .then(|| format!("Without effect here: {}. Use [permissions] instead.", told.join(", ")))
 }
 
 /// What Claude Code's settings allow, if anything.
@@ -68,18 +81,21 @@ fn of_project(workspace: &Path, names: &'static [&'static str]) -> impl Iterator
     paths.filter(move |path| path::follow(path).starts_with(workspace)).filter_map(read)
 }
 
-fn read(path: PathBuf) -> Option<AgentFile> {
+pub fn read(path: PathBuf) -> Option<AgentFile> {
     Some(AgentFile { text: file::small_text(&path, MAX_BYTES)?, path })
 }
 
-/// What a file says under these keys, if anything. Invalid JSON is kept, so that it can be reported.
+/// What a file says under these keys, if anything. An invalid file is kept, so that it can be reported.
 fn only(file: AgentFile, keys: &[&str]) -> Option<AgentFile> {
-    let is_nothing = |value: &Value| *value == false || *value == json!({});
-    match serde_json::from_str(&file.text).ok().or_else(|| toml::from_str(&file.text).ok()) {
-        Some(Value::Object(mut all)) => {
+    match settings_file::parse(&file.path, &file.text) {
+        Ok(Value::Object(mut all)) => {
             all.retain(|key, value| keys.contains(&key.as_str()) && !is_nothing(value));
             (!all.is_empty()).then(|| AgentFile { text: Value::Object(all).to_string(), ..file })
         }
         _ => Some(file).filter(|file| keys.iter().any(|key| file.text.contains(&format!("\"{key}\"")))),
     }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::Bool(false)) || *value == json!({}) || *value == json!([])
 }

@@ -36,7 +36,7 @@ impl OwnFiles {
             commands: agent_files::commands_of_user(config),
             skills: skill_files::of_user(config),
             hooks: json_files::hooks_of_user(config),
-            mcp: json_files::mcp_of_user(config),
+            mcp: json_files::read(config.join("mcp_servers.json")).into_iter().collect(),
             ..Self::default()
         }
     }

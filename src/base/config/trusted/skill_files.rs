@@ -29,17 +29,17 @@ pub struct SkillFile {
 
 /// In a folder of a plugin.
 pub fn of_plugin(folder: &Path, name: &str) -> Vec<SkillFile> {
-    let mut found = Found::new(true);
-    found.look_in(folder);
+    let mut found = Found { by_user: true, ..Found::default() };
+    found.walk(folder, MAX_DEPTH);
     found.files.iter_mut().for_each(|file| file.plugin = Some(name.to_owned()));
     found.files
 }
 
 pub fn of_user(config: &Path) -> Vec<SkillFile> {
-    let mut found = Found::new(true);
-    found.look_in(&config.join("skills"));
+    let mut found = Found { by_user: true, ..Found::default() };
+    found.walk(&config.join("skills"), MAX_DEPTH);
     for folder in at_home() {
-        found.look_in(&folder);
+        found.walk(&folder, MAX_DEPTH);
     }
     found.files
 }
@@ -48,12 +48,12 @@ pub fn of_user(config: &Path) -> Vec<SkillFile> {
 pub fn of_project(workspace: &Path) -> Vec<SkillFile> {
     let root = repository::root(workspace).unwrap_or(workspace);
     let at_home: Vec<PathBuf> = at_home().collect();
-    let mut found = Found::new(false);
+    let mut found = Found::default();
     for folder in workspace.ancestors().take_while(|folder| folder.starts_with(root)) {
         for skills in FOLDERS.map(|name| folder.join(name)) {
             // A home may be a repository.
             if !at_home.contains(&skills) {
-                found.look_in(&skills);
+                found.walk(&skills, MAX_DEPTH);
             }
         }
     }
@@ -66,6 +66,7 @@ fn at_home() -> impl Iterator<Item = PathBuf> {
     home.into_iter().flat_map(|home| AT_HOME.map(|name| home.join(name)))
 }
 
+#[derive(Default)]
 struct Found {
     files: Vec<SkillFile>,
     /// Resolved folders: the same one may be linked from several places.
@@ -74,16 +75,6 @@ struct Found {
 }
 
 impl Found {
-    fn new(by_user: bool) -> Self {
-        Self { files: Vec::new(), seen: BTreeSet::new(), by_user }
-    }
-
-    fn look_in(&mut self, folder: &Path) {
-        if folder.is_dir() {
-            self.walk(folder, MAX_DEPTH);
-        }
-    }
-
     fn walk(&mut self, folder: &Path, depth: usize) {
         let full = self.files.len() >= MAX_FILES || self.seen.len() >= MAX_FOLDERS;
         if full || !self.seen.insert(path::follow(folder)) {

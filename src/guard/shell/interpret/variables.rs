@@ -76,10 +76,6 @@ impl ShellState {
         self.functions.insert(function.to_owned());
     }
 
-    pub fn undefine(&mut self, function: &str) {
-        self.functions.remove(function);
-    }
-
     pub fn defines(&self, function: &str) -> bool {
         self.functions.contains(function)
     }
@@ -181,7 +177,7 @@ pub fn run_builtin(call: &Call, state: &mut ShellState, feed: Option<&[Arg]>) ->
                     Some(name) => {
                         state.set(name, one.map(|feed| feed[0].clone()));
                         if builtin == "unset" {
-                            state.undefine(name);
+                            state.functions.remove(name);
                         }
                     }
                     None => state.forget_variables(),

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::server::{self, Server, Transport, words};
 use base::file;
-use base::pattern::Pattern;
+use base::format::settings_file;
 
 /// A server within the program that started us, as Claude's SDKs name it.
 const OF_HOST: &str = "sdk";
@@ -22,11 +22,7 @@ const MAX_NAME_CHARS: usize = 64;
 const SSE: &str = "sse";
 /// With variables of the editor (code.visualstudio.com, MCP configuration reference; cursor.com/docs/mcp).
 const OF_EDITORS: [&str; 2] = [".vscode/mcp.json", ".cursor/mcp.json"];
-const WITH_OTHER_VARIABLES: [&str; 2] = ["opencode.json", ".gemini/settings.json"];
-
-/// A string, which is kept, or what is left out.
-static COMMENT: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|//[^\n]*|/\*.*?(?:\*/|\z)"#);
-static TRAILING_COMMA: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|,(\s*[}\]])"#);
+const WITH_OTHER_VARIABLES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".gemini/settings.json"];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -236,14 +232,13 @@ pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     let refused = |what: String| (Vec::new(), vec![format!("{}: {what}", path.display())]);
     let of_editor = OF_EDITORS.iter().any(|name| path.ends_with(name));
     let others_variables = WITH_OTHER_VARIABLES.iter().any(|name| path.ends_with(name));
-    let plain = without_comments(text);
     let text = match of_editor {
-        true => plain.replace("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}").replace("${env:", "${"),
-        false => plain,
+        true => text.replace("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}").replace("${env:", "${"),
+        false => text.to_owned(),
     };
-    let config: Value = match serde_json::from_str(&text) {
+    let config = match settings_file::parse(path, &text) {
         Ok(config) => config,
-        Err(error) => return refused(format!("not valid JSON: {error}")),
+        Err(error) => return refused(format!("not valid: {error}")),
     };
     let Some(entries) = servers_of(&config) else {
         return refused("it has no \"mcpServers\"".to_owned());
@@ -261,12 +256,6 @@ pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
         }
     }
     (servers, problems)
-}
-
-/// JSON as other agents' and editors' files have it.
-pub fn without_comments(text: &str) -> String {
-    let plain = COMMENT.replace_all(text, "$1");
-    TRAILING_COMMA.replace_all(&plain, "$1$2").into_owned()
 }
 
 #[cfg(test)]

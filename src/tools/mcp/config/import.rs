@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::entry::{Entry, check_name, servers_of, without_comments};
+use super::entry::{Entry, check_name, servers_of};
 use base::file;
+use base::format::settings_file;
 
 /// Claude Code's file also contains the history of all projects.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -46,7 +47,7 @@ pub fn files(agent: Option<&str>, home: &Path) -> Vec<PathBuf> {
 pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
     let text = file::small_text(path, MAX_BYTES)
         .ok_or_else(|| format!("{} cannot be read as text", path.display()))?;
-    let config = parse(path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let config = settings_file::parse(path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
     let of_project = config["projects"].get(workspace.to_string_lossy().as_ref()).and_then(servers_of);
     let others_variables = config.get("mcp").is_some() || path.to_string_lossy().contains(".gemini");
     let mut import = Import { path: path.to_owned(), ..Import::default() };
@@ -74,29 +75,12 @@ fn left_out(value: &Value) -> impl Iterator<Item = &'static str> {
     all.into_iter().filter(|(holds, _)| *holds).map(|(_, what)| what)
 }
 
-fn parse(path: &Path, text: &str) -> Result<Value, String> {
-    if path.extension().is_some_and(|extension| extension == "toml") {
-        return toml::from_str(text).map_err(|error| error.message().to_owned());
-    }
-    serde_json::from_str(&without_comments(text)).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 
     use super::*;
-
-    #[test]
-    fn comments_and_commas() {
-        let text = "{ // a\n \"u\": \"http://x/*y*/\\\"\", /* b\n */ \"l\": [1, 2, /* c */ ],\n}";
-        let value: Value = serde_json::from_str(&without_comments(text)).unwrap();
-        assert_eq!(value, serde_json::json!({"u": "http://x/*y*/\"", "l": [1, 2]}));
-        for broken in ["\"", "/*", "//", "\"\\", "{,}"] {
-            without_comments(broken);
-        }
-    }
 
     #[test]
     fn servers_of_all_agents() {
