@@ -339,16 +339,19 @@ fn a_program_answers_for_the_user_as_with_claude() {
 fn a_server_is_turned_off_and_on() {
     let place = Workplace::new();
     McpServer::with_tools(&["f"])
-        .answers("tools/call", &json!({"content": [{"type": "text", "text": "called"}]}))
+        .runs("tools/call", r#"printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"called %s"}]}}\n' "$id" $$"#)
         .add(&place, "one");
     let used = || call("MoreTools", json!({"name": "one.f", "args": {}}));
-    let server = FakeServer::start(vec![used(), text("1"), used(), text("2")]);
+    let server = FakeServer::start(vec![used(), text("1"), used(), text("2"), used(), text("3")]);
     let mut host = Host::start(&place, &server, &["--permission-mode=bypassPermissions"]);
     let opened = host.ask(&json!({"subtype": "initialize", "mcpServers": {"two": {"command": "none"}}}));
     assert_eq!(opened["response"]["mcp_servers_applied"], true);
-    for (enabled, status, said) in
-        [(false, "disabled", "turned off in this session"), (true, "pending", "called")]
-    {
+    let mut answers = Vec::new();
+    for (enabled, status, said) in [
+        (true, "pending", "called"),
+        (false, "disabled", "turned off in this session"),
+        (true, "pending", "called"),
+    ] {
         let toggle = json!({"subtype": "mcp_toggle", "serverName": "one", "enabled": enabled});
         assert_eq!(host.ask(&toggle)["subtype"], "success");
         let servers = host.ask(&json!({"subtype": "mcp_status"}));
@@ -356,8 +359,10 @@ fn a_server_is_turned_off_and_on() {
         host.say("use it");
         let result = host.until(|line| line["type"] == "user")["message"]["content"][0]["content"].clone();
         assert!(result.as_str().unwrap().contains(said), "{result}");
+        answers.push(result);
         host.until(|line| line["type"] == "result");
     }
+    assert_ne!(answers[0], answers[2], "its program ended");
     host.end();
 }
 

@@ -82,12 +82,7 @@ impl Servers {
         let mut known = if servers.is_empty() { BTreeMap::new() } else { learned.read() };
         let slot = |server: Server| {
             let known = known.remove(&server.hash).unwrap_or_default();
-            Slot {
-                server,
-                state: sync::Mutex::default(),
-                known: Mutex::new(known),
-                is_off: AtomicBool::new(false),
-            }
+            Slot { server, state: sync::Mutex::default(), known: Mutex::new(known), is_off: false.into() }
         };
         let slots = servers.into_iter().filter(|server| server.enabled).map(slot).collect();
         Self { slots, place, learned }
@@ -187,6 +182,10 @@ impl Servers {
     pub fn switch(&self, server: &str, on: bool) {
         for slot in self.slots.iter().filter(|slot| slot.server.name == server) {
             slot.is_off.store(!on, Ordering::Relaxed);
+            // One that is just being started ends after the call it was started for.
+            if let Some(mut state) = slot.state.try_lock().ok().filter(|_| !on) {
+                (state.connection, state.catalog) = (None, None);
+            }
         }
     }
 
@@ -213,7 +212,7 @@ impl Servers {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 (state.failures, state.pause) = (0, None);
-                state.connection = Some(Arc::clone(&connection));
+                state.connection = (!slot.is_off.load(Ordering::Relaxed)).then(|| Arc::clone(&connection));
                 Ok(connection)
             }
             Err(error) => {

@@ -258,16 +258,15 @@ impl<O: Write> Talk<'_, O> {
                 self.op(Quick::StopJob { id: task.ok_or("there is no such task")? });
             }
             "background_tasks" => self.op(Quick::Background),
-            // A server that is gone is started again by its next call.
+            // Its program ends; a next call starts it again.
             "mcp_reconnect" | "mcp_toggle" => {
                 let name = request["serverName"].as_str().unwrap_or_default();
                 let known = self.printer.form.mcp_servers.iter().any(|server| server == name);
                 known.then_some(()).ok_or_else(|| format!("Server not found: {name}"))?;
-                if kind == "mcp_toggle" {
-                    let (server, on) = (name.to_owned(), request["enabled"] == true);
-                    self.printer.switched.insert(server.clone(), on);
-                    self.op(Quick::SwitchMcp { server, on });
-                }
+                let on = kind == "mcp_reconnect" || request["enabled"] == true;
+                self.op(Quick::SwitchMcp { server: name.to_owned(), on: false });
+                self.op(Quick::SwitchMcp { server: name.to_owned(), on });
+                self.printer.switched.insert(name.to_owned(), on);
             }
             "get_usage" => return Ok(self.printer.session_usage()),
             "mcp_status" => return Ok(self.printer.mcp_status()),
