@@ -2,14 +2,15 @@
 //! the newest views of files last, since the next edit needs them in one piece. The unit that can be folded is one call with
 //! its result, so that files read in one reply go one by one; each round's folded calls are represented by one note. Pure.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::note;
+use super::renewed::renewed;
 use super::thresholds::Thresholds;
 use super::working_set::Views;
-use crate::history::entry::HistoryEntry;
+use crate::history::entry::{HistoryEntry, tokens_of};
 use crate::history::manager::HistoryManager;
 use crate::history::references;
 use crate::session::record::{Batch, Cause, FormName};
@@ -44,34 +45,31 @@ impl FoldGoal {
 pub struct FoldPlan<'a> {
     entries: &'a [HistoryEntry],
     folded: Vec<bool>,
-    /// Index of the entry that carries a note, and its text.
-    notes: Vec<(usize, Arc<str>)>,
-    /// Old answers to the user by their first and last paragraph.
-    answers: Vec<(usize, Arc<str>)>,
+    /// What is sent in another text: notes, the ends of old answers, views with the edits that are folded.
+    texts: BTreeMap<usize, (FormName, Arc<str>)>,
     goal: FoldGoal,
 }
 
 impl<'a> FoldPlan<'a> {
     pub fn new(history: &'a HistoryManager, limits: &Thresholds, goal: FoldGoal) -> Self {
         let entries = history.entries();
-        let rounds = rounds(entries, &history.rounds(), history.turn_start());
+        let round = |range: Range<usize>| round(entries, range.clone(), range.start >= history.turn_start());
+        // What precedes the first user message belongs to none.
+        let rounds: Vec<HistoryRound> = history.rounds().into_iter().map(round).collect();
         let folded = entries.iter().map(|entry| entry.form() >= FormName::Folded).collect();
-        let mut plan = Self { entries, folded, notes: Vec::new(), answers: Vec::new(), goal };
+        let mut plan = Self { entries, folded, texts: BTreeMap::new(), goal };
         plan.shorten_answers(&rounds, limits);
         plan.write_notes(&rounds, limits);
         let order = plan.candidates(history, &rounds, limits);
-        let mut left = order.iter();
+        let mut left = order.iter().peekable();
         for _ in 0..3 {
             let mut size = plan.left();
             if size <= goal.landing {
                 break;
             }
             while size > goal.landing
-                && let Some(&(call, result, newest_view)) = left.next()
+                && let Some(&(call, result, _)) = left.next_if(|next| !next.2 || size > goal.view_landing)
             {
-                if newest_view && size <= goal.view_landing {
-                    break;
-                }
                 plan.folded[call] = true;
                 plan.folded[result] = true;
                 let freed = goal.size(&entries[call]) + goal.size(&entries[result]);
@@ -84,23 +82,28 @@ impl<'a> FoldPlan<'a> {
     }
 
     pub fn left(&self) -> u64 {
-        let text = |text: &str| u64::from(estimate(text) + MESSAGE_OVERHEAD);
-        let notes: u64 = self.notes.iter().map(|(_, note)| text(note)).sum();
-        let answers: u64 = self.answers.iter().map(|(_, answer)| text(answer)).sum();
-        let short: HashSet<usize> = self.answers.iter().map(|(index, _)| *index).collect();
-        let stays = (0..self.entries.len()).filter(|index| !self.folded[*index] && !short.contains(index));
-        notes + answers + stays.map(|index| self.goal.size(&self.entries[index])).sum::<u64>()
+        let size = |index: usize| match self.texts.get(&index) {
+            Some((_, text)) => u64::from(estimate(text) + MESSAGE_OVERHEAD),
+            None if self.folded[index] => 0,
+            None => self.goal.size(&self.entries[index]),
+        };
+        (0..self.entries.len()).map(size).sum()
     }
 
     /// Tokens from the first change on, which must be read uncached once.
     pub fn tail(&self) -> u64 {
-        let folded = (0..self.entries.len())
-            .find(|index| self.folded[*index] && self.entries[*index].form() < FormName::Folded);
-        let noted = self.notes.iter().find(|(index, text)| self.entries[*index].text() != &**text);
-        let first =
-            folded.into_iter().chain(noted.map(|(index, _)| *index)).min().unwrap_or(self.entries.len());
-        let before: u64 = self.entries[..first].iter().map(|entry| u64::from(entry.tokens())).sum();
-        self.left().saturating_sub(before)
+        let first = (0..self.entries.len()).find(|index| match self.texts.get(index) {
+            Some(_) => self.new_text(*index).is_some(),
+            None => self.folded[*index] && self.entries[*index].form() < FormName::Folded,
+        });
+        let before = &self.entries[..first.unwrap_or(self.entries.len())];
+        self.left().saturating_sub(tokens_of(before))
+    }
+
+    /// The text of an entry if it differs from what is sent now.
+    fn new_text(&self, index: usize) -> Option<(FormName, &Arc<str>)> {
+        let ((form, text), entry) = (self.texts.get(&index)?, &self.entries[index]);
+        (entry.form() != *form || entry.text() != &**text).then_some((*form, text))
     }
 
     /// Calls that may be folded, with their results, in the order in which they go; whether each is a newest view.
@@ -123,7 +126,7 @@ impl<'a> FoldPlan<'a> {
                 if self.folded[result] || age < self.goal.keep_requests || pair.iter().any(stays) {
                     continue;
                 }
-                let weight = views.weight(entries[result].id, limits);
+                let weight = views.weight(entries[result].id);
                 found.push((age as f64 * weight, call, result, weight < 1.0));
             }
         }
@@ -168,8 +171,26 @@ impl<'a> FoldPlan<'a> {
         }
     }
 
+    /// Within a round, which is undone as a whole.
+    fn renew_views(&mut self, rounds: &[HistoryRound]) {
+        let entries = self.entries;
+        let bases: HashSet<ItemId> = entries.iter().flat_map(references::of).collect();
+        for round in rounds {
+            let calls = round.steps.iter().flat_map(|step| &step.calls);
+            let results: Vec<usize> = calls.map(|(_, result)| *result).collect();
+            for (at, &view) in results.iter().enumerate().filter(|(_, view)| !self.folded[**view]) {
+                let later = results[at + 1..].iter().map(|later| (&entries[*later], self.folded[*later]));
+                let is_free = !entries[view].pinned && !bases.contains(&entries[view].id);
+                if let Some(text) = is_free.then(|| renewed(&entries[view], later)).flatten() {
+                    self.texts.insert(view, (FormName::Filtered, text.into()));
+                }
+            }
+        }
+    }
+
     fn write_notes(&mut self, rounds: &[HistoryRound], limits: &Thresholds) {
-        self.notes.clear();
+        self.texts.retain(|_, (form, _)| *form == FormName::Pointer);
+        self.renew_views(rounds);
         for (number, round) in rounds.iter().enumerate() {
             let recent = number + 1 + limits.closing_turns >= rounds.len();
             let most = if recent { limits.note_tokens } else { limits.old_note_tokens };
@@ -192,12 +213,18 @@ impl<'a> FoldPlan<'a> {
             };
             let folded: Vec<&HistoryEntry> = members.iter().map(|index| &self.entries[*index]).collect();
             let text = note::render(&folded, limits, most);
-            self.notes.push((anchor, text.into()));
+            self.texts.insert(anchor, (FormName::Note, text.into()));
         }
         // The newest note says what can still be seen.
-        if let Some((_, newest)) = self.notes.last_mut() {
-            let entries = self.entries.iter().zip(self.folded.iter().map(|folded| !folded));
-            *newest = note::with_views(newest, entries).into();
+        let views = self.entries.iter().enumerate().map(|(index, entry)| {
+            let text = self.texts.get(&index).filter(|(form, _)| *form == FormName::Filtered);
+            (entry, !self.folded[index], text.map(|(_, text)| &**text))
+        });
+        let views = note::views(views);
+        let newest = self.texts.values_mut().rfind(|(form, _)| *form == FormName::Note);
+        if let (Some((_, newest)), Some(views)) = (newest, views) {
+            let open = newest.strip_suffix(']').unwrap_or(newest);
+            *newest = format!("{open}{views}]").into();
         }
     }
 
@@ -231,7 +258,7 @@ impl<'a> FoldPlan<'a> {
                     && !entry.pinned
                     && let Some(short) = ends(entry.id, text)
                 {
-                    self.answers.push((*index, short.into()));
+                    self.texts.insert(*index, (FormName::Pointer, short.into()));
                 }
             }
         }
@@ -239,23 +266,17 @@ impl<'a> FoldPlan<'a> {
 
     /// Only what differs from what is sent now.
     pub fn batches(&self, cause: &Cause) -> Vec<Batch> {
-        let anchors: HashSet<usize> = self.notes.iter().map(|(index, _)| *index).collect();
-        let mut notes: Vec<(ItemId, Arc<str>)> = Vec::new();
-        for (index, text) in &self.notes {
-            let entry = &self.entries[*index];
-            if entry.form() != FormName::Note || entry.text() != &**text {
-                notes.push((entry.id, Arc::clone(text)));
-            }
+        let mut batches: Vec<Batch> = Vec::new();
+        for form in [FormName::Pointer, FormName::Filtered, FormName::Note] {
+            let texts = self.texts.keys().filter_map(|index| {
+                let (of, text) = self.new_text(*index)?;
+                (of == form).then(|| (self.entries[*index].id, Arc::clone(text)))
+            });
+            batches.push(Batch::with_texts(texts.collect(), form, cause.clone()));
         }
-        let gone = (0..self.entries.len()).filter(|index| self.folded[*index] && !anchors.contains(index));
-        let gone = gone.filter(|index| self.entries[*index].form() != FormName::Gone);
-        let gone: Vec<ItemId> = gone.map(|index| self.entries[index].id).collect();
-        let answers = self.answers.iter().map(|(index, text)| (self.entries[*index].id, Arc::clone(text)));
-        let mut batches = vec![
-            Batch::with_texts(answers.collect(), FormName::Pointer, cause.clone()),
-            Batch::with_texts(notes, FormName::Note, cause.clone()),
-            Batch::plain(gone, FormName::Gone, cause.clone()),
-        ];
+        let gone = (0..self.entries.len()).filter(|at| self.folded[*at] && !self.texts.contains_key(at));
+        let gone = gone.map(|at| &self.entries[at]).filter(|entry| entry.form() != FormName::Gone);
+        batches.push(Batch::plain(gone.map(|entry| entry.id).collect(), FormName::Gone, cause.clone()));
         batches.retain(|batch| !batch.items.is_empty());
         batches
     }
@@ -301,11 +322,6 @@ struct HistoryRound {
     lead: Vec<usize>,
     steps: Vec<HistoryStep>,
     running: bool,
-}
-
-/// The rounds of the history, oldest first; what precedes the first user message belongs to none.
-fn rounds(entries: &[HistoryEntry], ranges: &[Range<usize>], turn_start: usize) -> Vec<HistoryRound> {
-    ranges.iter().map(|range| round(entries, range.clone(), range.start >= turn_start)).collect()
 }
 
 fn round(entries: &[HistoryEntry], range: Range<usize>, running: bool) -> HistoryRound {

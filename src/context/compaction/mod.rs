@@ -4,6 +4,7 @@
 pub mod fold_plan;
 pub mod note;
 pub mod policy;
+pub mod renewed;
 pub mod stages;
 pub mod thresholds;
 pub mod working_set;

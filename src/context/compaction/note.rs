@@ -1,6 +1,7 @@
 //! The program's note in place of folded steps: what the agent said, changed, read and ran. Facts of the log
 //! only, each with its place; nothing that could pass for text of a file. Pure.
 
+use super::renewed;
 use super::thresholds::Thresholds;
 use super::working_set;
 use crate::compress::lines;
@@ -18,12 +19,15 @@ use base::text;
 static DEFINITION: Pattern = Pattern::new(include_str!("definition.regex"));
 const MOST_NAMES: usize = 8;
 
+const CHANGED: &str = " (as it was before later edits)";
+const RENEWED: &str = " (with your edits)";
 const SAID: &str = "You said:";
 const COMMAND_CHARS: usize = 100;
 const LINE_CHARS: usize = 120;
 /// Characters kept of words that are longer than the whole budget.
 const LONG_WORDS_CHARS: usize = 600;
 
+#[derive(Default)]
 struct TouchedFile<'a> {
     path: &'a str,
     done: Vec<(String, ItemId)>,
@@ -34,11 +38,7 @@ struct TouchedFile<'a> {
     defined: Vec<String>,
 }
 
-impl<'a> TouchedFile<'a> {
-    fn new(path: &'a str) -> Self {
-        Self { path, done: Vec::new(), failed: Vec::new(), lines: (0, 0), defined: Vec::new() }
-    }
-
+impl TouchedFile<'_> {
     fn line(&self) -> String {
         let runs = self.done.chunk_by(|a, b| a.0 == b.0).map(|run| {
             let ids: Vec<String> = run.iter().map(|(_, id)| id.to_string()).collect();
@@ -92,7 +92,7 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
             Item::ToolResult(result) => match file_of(result) {
                 Some((path, verb)) => {
                     let at = files.iter().position(|file| file.path == path).unwrap_or_else(|| {
-                        files.push(TouchedFile::new(path));
+                        files.push(TouchedFile { path, ..TouchedFile::default() });
                         files.len() - 1
                     });
                     if result.envelope.status == Status::Error {
@@ -219,41 +219,39 @@ fn telling_line(body: &str) -> Option<&str> {
     lines().rfind(|line| lines::is_error(line)).or_else(|| lines().next_back())
 }
 
-/// The note with the files that can still be seen; each entry comes with whether it is kept.
-pub fn with_views<'a>(note: &str, entries: impl Iterator<Item = (&'a HistoryEntry, bool)>) -> String {
-    let views = in_view(entries);
-    match note.strip_suffix(']').filter(|_| !views.is_empty()) {
-        Some(open) => format!("{open}\nStill in view:\n- {}]", views.join("\n- ")),
-        None => note.to_owned(),
-    }
-}
+/// An entry, whether it is kept, and its text, if not as it was sent.
+type Seen<'a> = (&'a HistoryEntry, bool, Option<&'a str>);
 
-/// Lines about the files whose newest view stays: path, lines, and whether it was changed since.
-fn in_view<'a>(entries: impl Iterator<Item = (&'a HistoryEntry, bool)>) -> Vec<String> {
-    let mut files: Vec<(&str, String, bool)> = Vec::new();
-    for (entry, kept) in entries {
+/// What a note says of the files that can still be seen.
+pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
+    let mut files: Vec<(&str, String, &str)> = Vec::new();
+    for (entry, kept, text) in entries {
         let is_seen = kept && entry.form() <= FormName::Filtered;
         if let Some(path) = working_set::viewed_path(&entry.item).filter(|_| is_seen) {
-            let lines = match working_set::range(&entry.item) {
+            let renewed = text.and_then(renewed::range);
+            let lines = match renewed.unwrap_or_else(|| working_set::range(&entry.item)) {
                 (1, u64::MAX) => String::new(),
                 (from, u64::MAX) => format!(" from {from}"),
                 (from, to) => format!(" {from}-{to}"),
             };
             files.retain(|(known, seen, _)| *known != path || *seen != lines);
-            files.push((path, lines, false));
+            files.push((path, lines, if renewed.is_some() { RENEWED } else { "" }));
         } else if let Some((path, _)) = working_set::changed_path(&entry.item) {
-            files.iter_mut().filter(|file| file.0 == path).for_each(|file| file.2 = true);
+            let has_it = |state: &str| !kept && state == RENEWED;
+            let views = files.iter_mut().filter(|file| file.0 == path && !has_it(file.2));
+            views.for_each(|file| file.2 = CHANGED);
         }
     }
     let mut lines: Vec<(&str, String)> = Vec::new();
-    for (path, range, changed) in &files {
-        let shown = format!("{range}{}", if *changed { " (as it was before later edits)" } else { "" });
+    for (path, range, state) in &files {
+        let shown = format!("{range}{state}");
         match lines.iter_mut().find(|(known, _)| known == path) {
             Some((_, ranges)) => ranges.push_str(&format!(",{shown}")),
             None => lines.push((path, shown)),
         }
     }
-    lines.into_iter().map(|(path, ranges)| format!("{path}{ranges}")).collect()
+    let lines: String = lines.iter().map(|(path, ranges)| format!("\n- {path}{ranges}")).collect();
+    (!lines.is_empty()).then(|| format!("\nStill in view:{lines}"))
 }
 
 #[cfg(test)]
@@ -278,11 +276,11 @@ mod tests {
         let read = |id| entry(id, "Read", view.clone().with_body("content", "text"));
         let edit = |id| entry(id, "Edit", Envelope::success("").with("path", "a.rs").with("applied", true));
         let note = |entries: &[(HistoryEntry, bool)]| {
-            with_views("[Folded.]", entries.iter().map(|(entry, kept)| (entry, *kept)))
+            views(entries.iter().map(|(entry, kept)| (entry, *kept, None))).unwrap_or_default()
         };
         let before = note(&[(read(1), true), (edit(2), false)]);
-        assert_eq!(before, "[Folded.\nStill in view:\n- a.rs 1-9 (as it was before later edits)]");
+        assert_eq!(before, "\nStill in view:\n- a.rs 1-9 (as it was before later edits)");
         let after = note(&[(edit(1), false), (read(2), true), (read(3), false)]);
-        assert_eq!(after, "[Folded.\nStill in view:\n- a.rs 1-9]");
+        assert_eq!(after, "\nStill in view:\n- a.rs 1-9");
     }
 }

@@ -61,8 +61,7 @@ pub fn before_request(history: &HistoryManager, situation: &PolicyInputs<'_>) ->
     let mut batches = due_batches(history, situation);
     let mut after = history.clone();
     batches.iter().for_each(|batch| after.adopt(batch));
-    let orphans = references::orphans(&after);
-    batches.extend(orphans);
+    batches.extend(references::orphans(&after));
     batches
 }
 

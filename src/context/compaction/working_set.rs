@@ -18,10 +18,6 @@ pub fn viewed_path(item: &Item) -> Option<&str> {
     view(item)?.path.as_deref()
 }
 
-pub fn first_line(item: &Item) -> Option<u64> {
-    view(item)?.start_line
-}
-
 pub fn content_hash(item: &Item) -> Option<&str> {
     view(item)?.hash.as_deref()
 }
@@ -37,8 +33,8 @@ fn view(item: &Item) -> Option<&View> {
 
 /// The first and the last line of a view; the last is `u64::MAX` if unknown.
 pub fn range(item: &Item) -> (u64, u64) {
-    let end = view(item).and_then(|view| view.end_line);
-    (first_line(item).unwrap_or(1), end.unwrap_or(u64::MAX))
+    let lines = view(item).map(|view| (view.start_line, view.end_line)).unwrap_or_default();
+    (lines.0.unwrap_or(1), lines.1.unwrap_or(u64::MAX))
 }
 
 pub fn changed_path(item: &Item) -> Option<(&str, bool)> {
@@ -48,18 +44,15 @@ pub fn changed_path(item: &Item) -> Option<(&str, bool)> {
     Some((data.path()?, matches!(*data.observation, Observation::Write(_)))).filter(|_| applied)
 }
 
-pub struct Views {
-    stale: HashSet<ItemId>,
-    /// Newest views of files being worked on, and of files only read.
-    edited: HashSet<ItemId>,
-    read: HashSet<ItemId>,
-}
+/// By how much the age of a result counts when room is needed, if not once.
+pub struct Views(HashMap<ItemId, f64>);
 
 impl Views {
     pub fn of(history: &HistoryManager, limits: &Thresholds) -> Self {
         let (entries, now) = (history.entries(), history.requests());
         let rewritten = now - history.requests_since_rewrite();
-        let mut views = Self { stale: superseded(entries), edited: HashSet::new(), read: HashSet::new() };
+        let mut weights: HashMap<ItemId, f64> =
+            superseded(entries).into_iter().map(|id| (id, STALE_WEIGHT)).collect();
         let age = |entry: &HistoryEntry| now.saturating_sub(entry.arrived_at);
         // The newest change of each file, and when anything happened to it last.
         let mut changed: HashSet<&str> = HashSet::new();
@@ -74,7 +67,7 @@ impl Views {
                 changed.insert(path);
             }
             if !whole
-                || views.stale.contains(&entry.id)
+                || weights.contains_key(&entry.id)
                 || entry.form() > FormName::Filtered
                 || age(entry) > limits.view_requests
                 || changed.contains(path) && last > limits.alone_requests
@@ -84,25 +77,16 @@ impl Views {
                 continue;
             }
             tokens += u64::from(entry.tokens());
-            let kind = if changed.contains(path) { &mut views.edited } else { &mut views.read };
-            kind.insert(entry.id);
-            // A view that is a difference needs the one that it refers to.
-            kind.extend(references::of(entry));
+            let weight = if changed.contains(path) { limits.edited_weight } else { limits.read_weight };
+            weights.insert(entry.id, weight);
+            // A view that only has what is new needs the one that it refers to.
+            weights.extend(references::of(entry).map(|id| (id, weight)));
         }
-        views
+        Self(weights)
     }
 
-    /// By how much the age of a result counts when room is needed.
-    pub fn weight(&self, id: ItemId, limits: &Thresholds) -> f64 {
-        if self.edited.contains(&id) {
-            limits.edited_weight
-        } else if self.read.contains(&id) {
-            limits.read_weight
-        } else if self.stale.contains(&id) {
-            STALE_WEIGHT
-        } else {
-            1.0
-        }
+    pub fn weight(&self, id: ItemId) -> f64 {
+        self.0.get(&id).copied().unwrap_or(1.0)
     }
 }
 
@@ -131,7 +115,7 @@ pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
             from <= start && end <= to
                 || changed.contains_key(path) && shared >= (end.saturating_sub(start) / 2).max(1)
         };
-        // A diff view needs the earlier one and can't replace it.
+        // A view that only has what is new needs the earlier one and can't replace it.
         let whole = entry.form() == FormName::Full;
         if views.iter().any(covers) || changed.get(path) == Some(&true) {
             stale.insert(entry.id);

@@ -1,7 +1,4 @@
-//! Shortens long texts: the middle is cut out, but for lines that look like errors; long strings in JSON are cut, or only its
-//! shape is kept. Cuts inside a line only if that line alone is too long. Pure.
-
-use serde_json::{Map, Value};
+//! Shortens long texts: the middle is cut out, but for lines that look like errors. Cuts inside a line only if that line alone is too long. Pure.
 
 use super::lines;
 use crate::tokens::estimate::estimate;
@@ -12,16 +9,6 @@ pub fn head_and_tail(whole: &str, max_bytes: usize) -> (&str, &str, usize) {
     let head = whole.floor_char_boundary(max_bytes * 2 / 3);
     let tail = whole.ceil_char_boundary(whole.len().saturating_sub(max_bytes / 3)).max(head);
     (&whole[..head], &whole[tail..], tail - head)
-}
-
-/// Replaces every string in `value` that `cut` shortens; returns whether there was one.
-pub fn cut_strings(value: &mut Value, cut: &impl Fn(&str) -> Option<String>) -> bool {
-    match value {
-        Value::String(string) => cut(string).map(|short| *string = short).is_some(),
-        Value::Array(values) => values.iter_mut().fold(false, |any, value| cut_strings(value, cut) | any),
-        Value::Object(values) => values.values_mut().fold(false, |any, value| cut_strings(value, cut) | any),
-        _ => false,
-    }
 }
 
 /// Shares of the budget for the head and for the middle; the tail gets the rest. Many errors may take more.
@@ -90,54 +77,6 @@ fn with_gaps(lines: &[String], keep: &[bool]) -> String {
     out.join("\n")
 }
 
-const ELEMENTS: usize = 3;
-const ENTRIES: usize = 40;
-const CHARS: usize = 200;
-/// Deeper values are named by kind only.
-const DEPTH: usize = 6;
-
-/// The outline of a text that is one JSON object or array; otherwise `None`.
-pub fn outline(whole: &str) -> Option<String> {
-    let trimmed = whole.trim();
-    if !trimmed.starts_with(['{', '[']) {
-        return None;
-    }
-    let value: Value = serde_json::from_str(trimmed).ok()?;
-    let short = serde_json::to_string_pretty(&shape(&value, 0)).ok()?;
-    (short.len() < whole.len()).then_some(short)
-}
-
-fn shape(value: &Value, depth: usize) -> Value {
-    match value {
-        Value::String(string) => Value::String(text::elide(string, CHARS)),
-        Value::Array(values) if depth >= DEPTH => Value::String(format!("[{} elements]", values.len())),
-        Value::Object(entries) if depth >= DEPTH => Value::String(format!("{{{} entries}}", entries.len())),
-        Value::Array(values) => {
-            let mut kept: Vec<Value> =
-                values.iter().take(ELEMENTS).map(|value| shape(value, depth + 1)).collect();
-            if values.len() > ELEMENTS {
-                kept.push(Value::String(format!("… {} more elements", values.len() - ELEMENTS)));
-            }
-            Value::Array(kept)
-        }
-        Value::Object(entries) => {
-            let mut kept: Map<String, Value> = entries
-                .iter()
-                .take(ENTRIES)
-                .map(|(key, value)| (key.clone(), shape(value, depth + 1)))
-                .collect();
-            if entries.len() > ENTRIES {
-                kept.insert(
-                    "…".to_owned(),
-                    Value::String(format!("{} more entries", entries.len() - ENTRIES)),
-                );
-            }
-            Value::Object(kept)
-        }
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,15 +92,5 @@ mod tests {
         );
         assert!(short.contains("error: it broke\nquiet line number 201"), "{short}");
         assert_eq!(head_tail("short", 200), None);
-    }
-
-    #[test]
-    fn arrays_keep_their_first_elements() {
-        let whole =
-            serde_json::json!({"items": (0..50).map(|n| serde_json::json!({"id": n})).collect::<Vec<_>>()});
-        let short = outline(&whole.to_string()).unwrap_or_default();
-        assert!(short.contains("… 47 more elements") && short.contains("\"id\": 2"), "{short}");
-        assert_eq!(outline("no json"), None);
-        assert_eq!(outline("{broken"), None);
     }
 }

@@ -46,7 +46,6 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
     if estimate(&out) > options.max_tokens && options.shape == Shape::Text {
         (out, is_cut) = (estimate::beginning(&out, options.max_tokens).to_owned(), true);
     } else if estimate(&out) > options.max_tokens {
-        pass(cut::outline, &mut out);
         if let Some(shorter) = cut::head_tail(&out, options.max_tokens) {
             (out, is_cut) = (shorter, true);
         }

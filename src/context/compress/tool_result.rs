@@ -4,8 +4,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use similar::TextDiff;
-
 use super::cut;
 use super::pipeline::{self, FilterOptions, Shape};
 use crate::compaction::thresholds::Thresholds;
@@ -20,11 +18,8 @@ use base::model::item::{Item, ItemId, ReminderTopic, ToolResult};
 
 /// The smallest observation that is compared with earlier ones, in bytes.
 const COMPARED_FROM: usize = 500;
-/// A diff replaces the text only if it is at most this share of its size.
-const DIFF_SHARE: f64 = 0.5;
 /// How many requests back an observation still counts as in view for a reference.
 const IN_VIEW: u64 = 15;
-const DIFF_BYTES: usize = 200_000;
 
 const SUMMARY_TOKENS: u32 = 400;
 
@@ -120,13 +115,9 @@ fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult)
         if other.text() == entry.text() {
             return Some(references::same(other.id, path, before.envelope.data.subject()));
         }
-        if path.is_none() || working_set::viewed_path(&other.item) != path {
-            continue;
-        }
-        if hash.is_some() && working_set::content_hash(&other.item) == hash {
+        let is_view = path.is_some() && working_set::viewed_path(&other.item) == path;
+        if is_view && hash.is_some() && working_set::content_hash(&other.item) == hash {
             in_view.push(other);
-        } else if working_set::first_line(&other.item) == working_set::first_line(&entry.item) {
-            return changed(entry.id, other, entry.text());
         }
     }
     only_new(path?, entry.text(), &in_view)
@@ -176,15 +167,4 @@ fn only_new(path: &str, now: &str, in_view: &[&HistoryEntry]) -> Option<String> 
     }
     close(&mut run, holder, &mut out);
     (left_out > 0).then(|| out.join("\n"))
-}
-
-fn changed(id: ItemId, base: &HistoryEntry, now: &str) -> Option<String> {
-    if now.len() + base.text().len() > DIFF_BYTES {
-        return None;
-    }
-    let diff = TextDiff::from_lines(base.text(), now);
-    let hunks: String =
-        diff.unified_diff().context_radius(2).iter_hunks().map(|hunk| hunk.to_string()).collect();
-    let small = f64::from(estimate(&hunks)) < f64::from(estimate(now)) * DIFF_SHARE;
-    small.then(|| references::changes(base.id, id, &hunks))
 }

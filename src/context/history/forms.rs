@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::compress::cut;
 use crate::session::record::FormName;
 use crate::tokens::estimate::upper_bound;
 use base::model::call::ToolCall;
@@ -98,8 +97,19 @@ pub fn short_args(id: ItemId, args: &str, max_tokens: u64) -> String {
     serde_json::json!({ "left_out": format!("arguments: Recall {{\"id\":{}}}", id.0) }).to_string()
 }
 
+/// Cuts every long string; returns whether there was one.
 fn elide_strings(value: &mut Value, id: ItemId, chars: usize) -> bool {
-    cut::cut_strings(value, &|string| {
-        (string.len() > chars * 2).then(|| format!("{} [… left out, see {id}]", text::elide(string, chars)))
-    })
+    match value {
+        Value::String(string) if string.len() > chars * 2 => {
+            *string = format!("{} [… left out, see {id}]", text::elide(string, chars));
+            true
+        }
+        Value::Array(values) => {
+            values.iter_mut().fold(false, |any, value| elide_strings(value, id, chars) | any)
+        }
+        Value::Object(values) => {
+            values.values_mut().fold(false, |any, value| elide_strings(value, id, chars) | any)
+        }
+        _ => false,
+    }
 }

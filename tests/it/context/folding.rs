@@ -154,6 +154,50 @@ fn files_of_one_reply_leave_one_by_one_and_those_being_edited_last() {
 }
 
 #[test]
+fn a_view_that_outlives_the_edits_of_its_file_shows_them() {
+    let mut session = Session::new("Rename a value.");
+    session.step("", vec![read("a.rs", 180)]);
+    let old = "let value_90 = compute_a.rs(90) + offset;";
+    let diff = format!("--- a/a.rs\n+++ b/a.rs\n@@ -90,1 +90,2 @@\n-{old}\n+// The sum.\n+let sum = 90;\n");
+    let envelope = Envelope::success("1 replacement").with("path", "a.rs").with("applied", true);
+    session.step("", vec![("Edit", "{}".to_owned(), envelope.with("diff", diff))]);
+    for n in 0..30 {
+        session.step("", ["a", "b"].map(|part| run(&format!("make {part}{n}"), 0, &noise(n))).into());
+        if session.fold(32_000, false) {
+            break;
+        }
+    }
+    let messages = session.messages();
+    let shown = |text: &str| messages.iter().any(|message| format!("{message:?}").contains(text));
+    assert!(
+        shown("90\\t// The sum.\\n91\\tlet sum = 90;\\n92\\tlet value_91 ") && !shown(old),
+        "{}",
+        session.page()
+    );
+    assert!(shown("- a.rs 1-181 (with your edits)]"), "{}", session.page());
+}
+
+#[test]
+fn the_oldest_view_leaves_first() {
+    let mut session = Session::new("Look at two files.");
+    for path in ["src/old.rs", "src/new.rs"] {
+        session.step("", vec![run(&format!("make {path}"), 0, &noise(1)), read(path, 60)]);
+    }
+    let result = |path: &str| {
+        let body = format!("1\tlet value_1 = compute_{path}(1)");
+        session.history.entries().iter().find(|entry| entry.text().starts_with(&body)).map(|entry| entry.id)
+    };
+    let (old, new) = (result("src/old.rs"), result("src/new.rs"));
+    for view_landing in (0..session.history.tokens()).step_by(5) {
+        let goal = FoldGoal { landing: 0, view_landing, keep_requests: 0, at_most: false };
+        let plan = FoldPlan::new(&session.history, &Thresholds::of(Profile::Default, 64_000), goal);
+        let batches = plan.batches(&CauseKind::SoftCap.because("room"));
+        let leaves = |id| batches.iter().any(|batch| batch.items.iter().any(|item| Some(*item) == id));
+        assert!(leaves(old) || !leaves(new), "{view_landing}");
+    }
+}
+
+#[test]
 fn a_plan_with_nothing_to_do_keeps_the_notes() {
     let mut session = Session::new("Look at everything.");
     for n in 0..12 {
