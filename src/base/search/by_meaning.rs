@@ -12,6 +12,9 @@ const IN_NAME_FIRST_SENTENCE_AND_REST: [f32; 3] = [2.0, 1.5, 0.5];
 const BY_MEANING: f64 = 0.6;
 const SERVER_NAMED: f64 = 1.4;
 const FIRST_SENTENCE: usize = 200;
+const CHANGES_WHERE_ASKED: f64 = 0.6;
+const ASKING: &str = "what what's which who whose when where why is are was were did does do has have";
+const CHANGING: &str = "create add update delete remove post write edit patch set move rename send upload assign unassign cancel";
 
 const GLUE: &str = "a about all am an and any are as at be by can could did do does for from give had has have how i in is it \
     its let me my of on or our please should so some tell that the their them there these they this those to up us was we \
@@ -54,6 +57,7 @@ fn asked(mut left: &[&str]) -> Vec<Vec<(String, f64)>> {
 pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     let mut raw = Vec::new();
     words::raw(query, |word| raw.push(word));
+    let asks = raw.first().is_some_and(|word| listed(ASKING, &word.to_lowercase()));
     let asked = asked(&raw);
     let term = |(text, _): &(String, f64)| Term { text: text.clone(), kind: TermKind::Word };
     let mut corpus = Corpus::only(&asked.iter().flatten().map(term).collect::<Vec<_>>());
@@ -75,6 +79,9 @@ pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
             covered.extend(answers.iter().map(|(word, _)| word).filter(|word| parts.contains(*word)));
         }
         score *= 1.0 + covered.len() as f64 / parts.len().max(1) as f64;
+        if asks && CHANGING.split(' ').any(|verb| parts.contains(stem(verb))) {
+            score *= CHANGES_WHERE_ASKED;
+        }
         if raw.iter().any(|word| word.len() > 2 && server.to_lowercase().starts_with(&word.to_lowercase())) {
             score *= SERVER_NAMED;
         }
