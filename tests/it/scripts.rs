@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::answer::{Reply, answer, status};
 use crate::support::mcp_server::McpServer;
-use crate::support::server::FakeServer;
+use crate::support::server::{FakeServer, Recorded};
 use crate::support::workplace::{Workplace, stderr, stdout};
 
 fn call(name: &str, args: Value) -> Reply {
@@ -145,7 +145,11 @@ fn codex_options_are_ours_or_say_what_is() {
         (&["-p", "fast", "-s", "read-only", "zeroth"], 0, "profile fast: personality"),
         (&["-i", "none.png", "x"], 2, "none.png"),
         (&["resume", "20200101-000000-none", "x"], 2, "20200101-000000-none"),
-        (&["-c", "model_verbosity=low", "--ephemeral", "--full-auto", "first task"], 0, "model_verbosity"),
+        (
+            &["-c", "model=theirs", "-c", "model_verbosity=low", "--ephemeral", "--full-auto", "first task"],
+            0,
+            "model_verbosity",
+        ),
         // A task, not the command.
         (&["resume the download code"], 0, ""),
         // Ours.
@@ -159,7 +163,8 @@ fn codex_options_are_ours_or_say_what_is() {
     let base = server.base_url();
     let mut called = place.command(&["exec", "--base-url", &base, "--model", "m", "--json", "z"]);
     assert_eq!(lines(&stdout(&called.arg0("codex").output().unwrap()))[0]["type"], "thread.started");
-    assert!(server.requests()[0].raw.contains("\"model\":\"m\""), "the option wins");
+    let wins = |request: &Recorded| request.body["model"] == "m";
+    assert!(server.requests()[..2].iter().all(wins), "the option wins");
     let last = &server.requests()[3].raw;
     assert!(last.contains("resume the download code") && last.contains("and on"), "{last}");
     // Options before the command, and a review without `exec`.

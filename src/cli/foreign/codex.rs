@@ -68,12 +68,14 @@ pub fn translated(
 
 fn set(done: &mut Rewritten, from: &str, settings: Vec<(String, String)>) -> Result<(), Failure> {
     let rows = table("Settings of codex exec (-c KEY=VALUE)");
+    let flags = done.options.len();
     for (key, value) in settings {
         match rows.iter().find(|row| row.names.contains(&key.as_str())) {
             Some(row) => done.apply(row, &format!("{from} {key}"), &[value])?,
             None => done.notes.push(format!("{from} {key}: {NO_EFFECT}")),
         }
     }
+    done.options.rotate_left(flags);
     let levels = done.take("--permission");
     let strictest = PERMISSIONS.iter().find(|level| levels.iter().any(|one| one == *level)).copied();
     if let Some(level) = strictest.or(levels.last().map(String::as_str)) {
