@@ -58,6 +58,13 @@ fn patch<'a>(lines: &mut Vec<&'a str>, from: &mut u64, diff: &'a str) -> Option<
             body.lines().filter(|line| !line.starts_with([sign, '\\'])).map(|line| line.get(1..)).collect()
         };
         let (old, new) = (without('+')?, without('-')?);
+        let fits = (start..).zip(&old).all(|(number, line)| {
+            let at = number.checked_sub(*from).and_then(|at| usize::try_from(at).ok());
+            at.and_then(|at| lines.get(at)).is_none_or(|shown| shown == line)
+        });
+        if !fits {
+            return None;
+        }
         let above = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
         let (old, new) = (&old[above..], &new[above..]);
         let below = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
@@ -68,7 +75,7 @@ fn patch<'a>(lines: &mut Vec<&'a str>, from: &mut u64, diff: &'a str) -> Option<
         } else if start < *from + lines.len() as u64 {
             let at = usize::try_from(start.checked_sub(*from)?).ok()?;
             let changed = at..at + old.len();
-            lines.get(changed.clone()).filter(|lines| *lines == old)?;
+            lines.get(changed.clone())?;
             lines.splice(changed, new.iter().copied());
         }
     }
@@ -134,6 +141,8 @@ mod tests {
         let fits = || edit("a.rs", "@@ -11,1 +11,1 @@\n-a\n+A\n");
         assert_eq!(now(&["a"], 11, &[(fits(), false)]), None, "the edit can still be seen");
         assert_eq!(now(&["b"], 11, &[(fits(), true)]), None, "another line stood there");
+        let inserts = edit("a.rs", "@@ -11,2 +11,3 @@\n x\n+y\n z\n");
+        assert_eq!(now(&["a", "b"], 11, &[(inserts, true)]), None, "somebody else moved the lines");
         assert_eq!(
             now(
                 &["a"],
