@@ -37,12 +37,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// An observation takes at most about an eighth of the window, or a tenth of a small one.
+    /// An observation takes at most about an eighth of the window.
     pub fn for_window(window_tokens: u64) -> Self {
-        let tenths = if window_tokens < 64_000 { 3 } else { 4 };
-        let bytes = usize::try_from(window_tokens * tenths / 10)
-            .unwrap_or(MAX_BYTES)
-            .clamp(4 * MARK_BYTES, MAX_BYTES);
+        let bytes =
+            usize::try_from(window_tokens * 4 / 10).unwrap_or(MAX_BYTES).clamp(4 * MARK_BYTES, MAX_BYTES);
         Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes }
     }
 

@@ -207,7 +207,7 @@ async fn ledger_and_edits_during_a_turn() {
 async fn a_dropped_item_comes_back_while_the_window_has_room() {
     let place = Workplace::new();
     for (number, name) in ["a.txt", "b.txt", "c.txt"].into_iter().enumerate() {
-        place.file(name, passage(number, 400));
+        place.file(name, passage(number, 300));
     }
     let read = |name: &str| answer().call("Read", json!({ "path": name }));
     let server = FakeServer::start(vec![
