@@ -140,10 +140,7 @@ impl NoteFolder {
         if !self.exists()? {
             let real = self.real("").map_err(|error| NoteError::file("", error))?;
             handle::Folder::make(&real).map_err(|error| NoteError::file("", error))?;
-            // Notes may be committed, but not files derived from them. Failing to write this is harmless.
-            if let Ok(mut file) = self.within(".gitignore", |folder, name| folder.create_new(name, 0o666)) {
-                let _ = writeln!(file, "{INDEX_FILE}\n{LOCK_FILE}\n.mycode-*.tmp");
-            }
+            self.keep_out_of_git();
         }
         let file = self.lock_file().map_err(|error| NoteError::file("", error))?;
         for _ in 0..LOCK_TRIES {
@@ -176,6 +173,13 @@ impl NoteFolder {
         let real = self.real(file)?;
         let (folder, name) = handle::Folder::of(&real)?;
         Ok(open(&folder, name)?)
+    }
+
+    /// Notes may be committed, but not files derived from them. Failing to write this is harmless.
+    fn keep_out_of_git(&self) {
+        if let Ok(mut file) = self.within(".gitignore", |folder, name| folder.create_new(name, 0o666)) {
+            let _ = writeln!(file, "{INDEX_FILE}\n{LOCK_FILE}\n.mycode-*.tmp");
+        }
     }
 }
 

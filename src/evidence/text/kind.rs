@@ -37,7 +37,6 @@ impl FilePurpose {
     pub fn of(path: &str, language: FileLanguage, head: &str) -> Self {
         let lower = path.to_lowercase();
         let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-        let builds = listed(BUILD_FILES, name) || name.ends_with(".cmake") || name.contains(".config.");
         let in_folder = |names: &str| folders.split('/').any(|folder| listed(names, folder));
         // A Python package may provide test helpers as a feature (`x/test/client.py`).
         let offers_testing = language == FileLanguage::Python
@@ -62,7 +61,7 @@ impl FilePurpose {
             Self::Example
         } else if in_folder("doc docs documentation") {
             Self::Document
-        } else if language == FileLanguage::Data || builds {
+        } else if language == FileLanguage::Data || is_build_file(name) {
             Self::Settings
         } else {
             Self::Source
@@ -119,6 +118,10 @@ fn is_generated(name: &str, head: &str) -> bool {
 
 const BUILD_FILES: &str =
     "setup.py conf.py noxfile.py build.rs makefile cmakelists.txt gruntfile.js gulpfile.js";
+
+fn is_build_file(name: &str) -> bool {
+    listed(BUILD_FILES, name) || name.ends_with(".cmake") || name.contains(".config.")
+}
 
 #[cfg(test)]
 mod tests {

@@ -258,9 +258,7 @@ impl FrontEnd {
                 Next::Quit => return Ok(TuiOutcome::Quit),
                 Next::Suspend => {
                     (own_stop, own_continue) = (true, true);
-                    self.give_terminal()?;
-                    os::stop_group();
-                    self.take_terminal()?;
+                    self.suspend()?;
                 }
                 Next::Edit => {
                     // An active key reader would steal the editor's keys, and signals then aren't for us.
@@ -464,6 +462,12 @@ impl FrontEnd {
         self.app.notice(level, text);
         let commands = self.app.take_commands();
         self.execute(commands).map(drop)
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        self.give_terminal()?;
+        os::stop_group();
+        self.take_terminal()
     }
 }
 

@@ -101,9 +101,7 @@ fn answer(markdown: &str) -> String {
         }
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
         Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-            let may_open =
-                ["https://", "http://", "mailto:"].iter().any(|scheme| dest_url.starts_with(scheme));
-            let dest_url = if may_open { dest_url } else { CowStr::Borrowed("#") };
+            let dest_url = if may_open(&dest_url) { dest_url } else { CowStr::Borrowed("#") };
             Some(Event::Start(Tag::Link { link_type, dest_url, title, id }))
         }
         // Images would be fetched from elsewhere.
@@ -113,6 +111,10 @@ fn answer(markdown: &str) -> String {
     let mut out = String::new();
     html::push_html(&mut out, events);
     out
+}
+
+fn may_open(address: &str) -> bool {
+    ["https://", "http://", "mailto:"].iter().any(|scheme| address.starts_with(scheme))
 }
 
 fn code(language: &str, text: &str) -> String {
