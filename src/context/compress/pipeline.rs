@@ -45,10 +45,10 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
     }
     if estimate(&out) > options.max_tokens && options.shape == Shape::Text {
         (out, is_cut) = (estimate::beginning(&out, options.max_tokens).to_owned(), true);
-    } else if estimate(&out) > options.max_tokens {
-        if let Some(shorter) = cut::head_tail(&out, options.max_tokens) {
-            (out, is_cut) = (shorter, true);
-        }
+    } else if estimate(&out) > options.max_tokens
+        && let Some(shorter) = cut::head_tail(&out, options.max_tokens)
+    {
+        (out, is_cut) = (shorter, true);
     }
     if is_cut {
         out.push_str(&format!(
