@@ -8,16 +8,9 @@ use frontend::exec::output_schema::OutputSchema;
 use serde_json::{Value, json};
 
 use crate::support::answer::{Reply, answer, status};
+use crate::support::replies::{call, text};
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
-
-fn call(name: &str, args: Value) -> Reply {
-    answer().call(name, args).into()
-}
-
-fn text(text: &str) -> Reply {
-    answer().text(text).into()
-}
 
 fn place() -> Workplace {
     let place = Workplace::new();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::answer::{Reply, answer};
+use crate::support::replies::call;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
@@ -27,10 +28,6 @@ fn run(place: &Workplace, replies: Vec<Reply>, args: &[&str]) -> (Vec<String>, S
     let server = FakeServer::start(replies);
     let out = place.exec(&server.base_url(), &[&["--trust", "--permission", "auto", "do it"], args].concat());
     (server.requests().iter().map(|request| request.raw.clone()).collect(), stderr(&out))
-}
-
-fn call(name: &str, args: Value) -> Reply {
-    answer().call(name, args).into()
 }
 
 fn done() -> Reply {

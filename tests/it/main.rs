@@ -11,6 +11,7 @@ mod background;
 mod batches;
 mod build_checks;
 mod builds;
+mod claude_host;
 mod context;
 mod edit;
 mod faults;

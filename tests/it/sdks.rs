@@ -7,17 +7,10 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::support::answer::{Reply, answer, status};
+use crate::support::answer::{answer, status};
+use crate::support::replies::{call, text};
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
-
-fn call(name: &str, args: Value) -> Reply {
-    answer().call(name, args).into()
-}
-
-fn text(text: &str) -> Reply {
-    answer().text(text).into()
-}
 
 static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
 

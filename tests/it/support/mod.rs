@@ -9,6 +9,7 @@ pub mod emulator;
 pub mod fake_engine;
 pub mod mcp_server;
 pub mod preserved;
+pub mod replies;
 pub mod responses;
 pub mod sandbox_world;
 pub mod screen;

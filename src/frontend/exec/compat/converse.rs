@@ -251,6 +251,23 @@ impl<O: Write> Talk<'_, O> {
                 let model = request["model"].as_str().unwrap_or(first).to_owned();
                 self.op(Idle::SetModel { model });
             }
+            "apply_flag_settings" => {
+                let mut ops: Vec<Op> = Vec::new();
+                for (key, value) in request["settings"].as_object().into_iter().flatten() {
+                    let only_mode = || value.as_object().is_some_and(|all| all.keys().eq(["defaultMode"]));
+                    match (key.as_str(), value.as_str().map(str::to_owned)) {
+                        ("model", Some(model)) => ops.push(Idle::SetModel { model }.into()),
+                        ("effortLevel", Some(level)) => ops.push(Idle::SetEffort { level }.into()),
+                        ("permissions", None) if only_mode() => {
+                            let mode = host::mode(value["defaultMode"].as_str().unwrap_or_default())?;
+                            ops.extend(mode.into_iter().map(Op::from));
+                        }
+                        _ => return Err(format!("{key} can't change within a session: begin a new one")),
+                    }
+                }
+                self.model.get_or_insert_with(|| self.printer.model().to_owned());
+                ops.into_iter().for_each(|op| self.op(op));
+            }
             // What its servers say of their own accord; effort says how long the model may think.
             "mcp_message" | "set_max_thinking_tokens" => {}
             "stop_task" => {

@@ -1,0 +1,281 @@
+//! A program that leads `claude` through its control protocol, as Claude's SDKs do.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::mcp_server::McpServer;
+use crate::support::replies::{call, text};
+use crate::support::server::FakeServer;
+use crate::support::workplace::Workplace;
+
+struct Host {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Host {
+    fn start(place: &Workplace, server: &FakeServer, args: &[&str]) -> Self {
+        let url = server.base_url();
+        let stream = ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"];
+        let ours = ["--base-url", &url, "--model=m"];
+        let mut command = place.command(&[&stream[..], &ours, args].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1");
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    fn send(&mut self, line: &Value) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn say(&mut self, text: &str) {
+        self.send(&json!({"type": "user", "message": {"role": "user", "content": text}, "parent_tool_use_id": null}));
+    }
+
+    fn ask(&mut self, request: &Value) -> Value {
+        self.send(&json!({"type": "control_request", "request_id": "r1", "request": request}));
+        self.until(|line| line["type"] == "control_response")["response"].clone()
+    }
+
+    fn answer(&mut self, request: &Value, answer: &Value) {
+        let response = json!({"subtype": "success", "request_id": request["request_id"], "response": answer});
+        self.send(&json!({"type": "control_response", "response": response}));
+    }
+
+    fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "the output ended");
+            let line: Value = serde_json::from_str(&line).unwrap();
+            if wanted(&line) {
+                return line;
+            }
+        }
+    }
+
+    fn request(&mut self, subtype: &str) -> Value {
+        self.until(|line| line["type"] == "control_request" && line["request"]["subtype"] == subtype)
+    }
+
+    fn end(mut self) -> Option<i32> {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+#[test]
+fn a_program_answers_for_the_user_as_with_claude() {
+    let place = Workplace::new();
+    place.file("a.txt", "alpha\n");
+    let server = FakeServer::start(vec![
+        call("Write", json!({"path": "b.txt", "content": "beta\n"})),
+        call("Bash", json!({"command": "touch made"})),
+        call("Read", json!({"path": "a.txt"})),
+        text("Done."),
+        call("Bash", json!({"command": "sleep 100"})),
+        text("On."),
+    ]);
+    let mut host =
+        Host::start(&place, &server, &["--permission-prompt-tool", "stdio", "--system-prompt", "Be brief."]);
+    let hooks = json!({"PreToolUse": [{"matcher": "Read", "hookCallbackIds": ["hook_0"]}]});
+    let initialized = host.ask(&json!({"subtype": "initialize", "hooks": hooks}));
+    assert_eq!(
+        (&initialized["subtype"], &initialized["response"]["hooks_applied"]),
+        (&json!("success"), &json!(true))
+    );
+    host.say("change it");
+    let init = host.until(|line| line["subtype"] == "init");
+    assert_eq!((&init["permissionMode"], &init["model"]), (&json!("default"), &json!("m")));
+
+    // Claude's names; other arguments are a change.
+    let asked = host.request("can_use_tool");
+    let input = json!({"file_path": place.project().join("b.txt"), "content": "beta\n"});
+    assert_eq!((&asked["request"]["tool_name"], &asked["request"]["input"]), (&json!("Write"), &input));
+    let mut changed = input;
+    changed["content"] = json!("gamma\n");
+    host.answer(&asked, &json!({"behavior": "allow", "updatedInput": changed}));
+    let asked = host.request("can_use_tool");
+    assert_eq!(asked["request"]["input"], json!({"command": "touch made"}));
+    assert_eq!(place.text("b.txt"), "gamma\n");
+    host.answer(&asked, &json!({"behavior": "deny", "message": "make nothing"}));
+    let refused = host.until(|line| line["type"] == "user");
+    assert!(
+        refused["message"]["content"][0]["content"].as_str().unwrap().contains("make nothing"),
+        "{refused}"
+    );
+    let hook = host.request("hook_callback");
+    assert_eq!(
+        (&hook["request"]["callback_id"], &hook["request"]["input"]["tool_name"]),
+        (&json!("hook_0"), &json!("Read"))
+    );
+    let no = json!({"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not now"});
+    host.answer(&hook, &json!({"hookSpecificOutput": no}));
+    let result = host.until(|line| line["type"] == "result");
+    assert_eq!(
+        (&result["subtype"], &result["result"], &result["num_turns"]),
+        (&json!("success"), &json!("Done."), &json!(4))
+    );
+    let denials: Vec<&Value> =
+        result["permission_denials"].as_array().unwrap().iter().map(|one| &one["tool_name"]).collect();
+    assert_eq!(denials, ["Bash", "Read"]);
+    assert!(
+        result["usage"]["input_tokens"].as_u64() > Some(0) && result["total_cost_usd"].is_number(),
+        "{result}"
+    );
+    assert_eq!(host.until(|line| line["type"] == "system")["state"], "idle");
+
+    // An interrupt ends the turn and not the session.
+    assert_eq!(
+        host.ask(&json!({"subtype": "set_permission_mode", "mode": "bypassPermissions"}))["subtype"],
+        "success"
+    );
+    host.say("wait");
+    host.until(|line| line["message"]["content"][0]["input"]["command"] == "sleep 100");
+    assert_eq!(host.ask(&json!({"subtype": "interrupt"}))["subtype"], "success");
+    let result = host.until(|line| line["type"] == "result");
+    assert_eq!(
+        (&result["subtype"], &result["terminal_reason"]),
+        (&json!("error_during_execution"), &json!("aborted_streaming"))
+    );
+    let usage = &host.ask(&json!({"subtype": "get_context_usage"}))["response"];
+    let used: u64 = usage["categories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["kind"] == "used")
+        .map(|row| row["tokens"].as_u64().unwrap())
+        .sum();
+    assert!(used > 0 && Some(used) == usage["totalTokens"].as_u64(), "{usage}");
+    assert_eq!(host.ask(&json!({"subtype": "rename_session", "title": "Named"}))["subtype"], "success");
+    for (request, known) in [
+        (json!({"subtype": "background_tasks"}), true),
+        (json!({"subtype": "stop_task", "task_id": "one"}), false),
+        (json!({"subtype": "mcp_reconnect", "serverName": "none"}), false),
+        (json!({"subtype": "mcp_toggle", "serverName": "none", "enabled": false}), false),
+        (json!({"subtype": "reload_skills"}), false),
+        (json!({"subtype": "apply_flag_settings", "settings": {"model": "lost", "sandbox": {}}}), false),
+        (
+            json!({"subtype": "apply_flag_settings", "settings": {"model": "new", "permissions": {"defaultMode": "plan"}}}),
+            true,
+        ),
+    ] {
+        assert_eq!(host.ask(&request)["subtype"], if known { "success" } else { "error" }, "{request}");
+    }
+    let refused = host.ask(&json!({"subtype": "mcp_set_servers"}));
+    assert!(refused["error"].as_str().unwrap().contains("mcp_set_servers"), "{refused}");
+    let usage = host.ask(&json!({"subtype": "get_usage"}));
+    assert!(usage["response"]["session"]["model_usage"]["m"]["inputTokens"].as_u64() > Some(0), "{usage}");
+    host.say("go on");
+    assert_eq!(host.until(|line| line["type"] == "result")["result"], "On.");
+    assert_eq!(host.end(), Some(0));
+    assert!(server.requests()[0].raw.contains("Be brief."));
+    assert_eq!(server.requests().pop().unwrap().body["model"], "new");
+}
+
+#[test]
+fn a_server_is_turned_off_and_on() {
+    let place = Workplace::new();
+    McpServer::with_tools(&["f"])
+        .runs("tools/call", r#"printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"called %s"}]}}\n' "$id" $$"#)
+        .add(&place, "one");
+    let used = || call("MoreTools", json!({"name": "one.f", "args": {}}));
+    let server = FakeServer::start(vec![used(), text("1"), used(), text("2"), used(), text("3")]);
+    let mut host = Host::start(&place, &server, &["--permission-mode=bypassPermissions"]);
+    let opened = host.ask(&json!({"subtype": "initialize", "mcpServers": {"two": {"command": "none"}}}));
+    assert_eq!(opened["response"]["mcp_servers_applied"], true);
+    let mut answers = Vec::new();
+    for (enabled, status, said) in [
+        (true, "pending", "called"),
+        (false, "disabled", "turned off in this session"),
+        (true, "pending", "called"),
+    ] {
+        let toggle = json!({"subtype": "mcp_toggle", "serverName": "one", "enabled": enabled});
+        assert_eq!(host.ask(&toggle)["subtype"], "success");
+        let servers = host.ask(&json!({"subtype": "mcp_status"}));
+        assert_eq!(servers["response"]["mcpServers"][0]["status"], status);
+        host.say("use it");
+        let result = host.until(|line| line["type"] == "user")["message"]["content"][0]["content"].clone();
+        assert!(result.as_str().unwrap().contains(said), "{result}");
+        answers.push(result);
+        host.until(|line| line["type"] == "result");
+    }
+    assert_ne!(answers[0], answers[2], "its program ended");
+    host.end();
+}
+
+#[test]
+fn files_go_back_to_before_a_message() {
+    let place = Workplace::new();
+    let write = |text: &str| call("Write", json!({"path": "a.txt", "content": text}));
+    let server =
+        FakeServer::start(vec![write("one\n"), text("1"), write("two\nlines\n"), text("2"), text("3")]);
+    let options = ["--permission-mode=bypassPermissions", "--replay-user-messages"];
+    let mut host = Host::start(&place, &server, &options);
+    host.ask(&json!({"subtype": "initialize"}));
+    let (mut ids, mut results) = (Vec::new(), Vec::new());
+    for said in ["first", "second"] {
+        host.say(said);
+        ids.push(host.until(|line| line["type"] == "user" && line["isReplay"] == true)["uuid"].clone());
+        results.push(host.until(|line| line["type"] == "user")["uuid"].clone());
+        host.until(|line| line["type"] == "result");
+    }
+    let rewind = |id: &Value, dry_run: bool| json!({"subtype": "rewind_files", "user_message_id": id, "dry_run": dry_run});
+    let there = || std::fs::read_to_string(place.project().join("a.txt")).ok();
+    let preview = host.ask(&rewind(&ids[1], true))["response"].clone();
+    assert_eq!(
+        preview,
+        json!({"canRewind": true, "filesChanged": ["a.txt"], "insertions": 1, "deletions": 2})
+    );
+    assert_eq!(there().as_deref(), Some("two\nlines\n"), "a dry run changes nothing");
+    assert_eq!(
+        host.ask(&rewind(&results[0], true))["response"],
+        preview,
+        "after the first turn's last result"
+    );
+    assert_eq!(host.ask(&rewind(&results[1], true))["response"]["filesChanged"], json!([]));
+    assert_eq!(host.ask(&rewind(&ids[1], false))["response"], preview);
+    assert_eq!(there().as_deref(), Some("one\n"));
+    assert_eq!(host.ask(&rewind(&json!("unknown"), true))["response"]["canRewind"], false);
+    assert_eq!(host.ask(&rewind(&json!("unknown"), false))["subtype"], "error");
+    host.say("third");
+    host.until(|line| line["type"] == "result");
+    assert_eq!(host.ask(&rewind(&ids[0], false))["response"]["canRewind"], true);
+    assert_eq!((there(), host.end()), (None, Some(0)));
+}
+
+#[test]
+fn tools_of_the_program_itself() {
+    let place = Workplace::new();
+    let server = FakeServer::start(vec![call("mcp__calc__add", json!({"a": 2})), text("Done.")]);
+    let mut host =
+        Host::start(&place, &server, &["--permission-mode=bypassPermissions", "--include-partial-messages"]);
+    host.ask(&json!({"subtype": "initialize", "sdkMcpServers": ["calc"]}));
+    host.say("add");
+    let mut seen = Vec::new();
+    loop {
+        let line = host.until(|line| line["type"] == "result" || line["request"]["subtype"] == "mcp_message");
+        if line["type"] == "result" {
+            assert_eq!(line["result"], "Done.");
+            break;
+        }
+        let message = &line["request"]["message"];
+        seen.push(message["method"].as_str().unwrap_or_default().to_owned());
+        let result = match seen.last().unwrap().as_str() {
+            "initialize" => {
+                json!({"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "calc", "version": "1"}})
+            }
+            "tools/list" => json!({"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}),
+            "tools/call" => json!({"content": [{"type": "text", "text": "sum 5"}]}),
+            _ => json!({}),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+        host.answer(&line, &json!({"mcp_response": answer}));
+    }
+    assert_eq!(seen[..2], ["initialize", "notifications/initialized"], "{seen:?}");
+    assert!(server.requests()[1].raw.contains("sum 5"));
+    assert_eq!(host.end(), Some(0));
+}
