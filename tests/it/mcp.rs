@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::answer::answer;
 use crate::support::mcp_server::McpServer;
 use crate::support::sandbox_world::walls;
+use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
 
@@ -347,6 +348,18 @@ fn a_hung_server_is_ended_and_started_again() {
     assert!(requests[2].raw.contains("well again"), "{}", requests[2].raw);
     let pid = std::fs::read_to_string(once).unwrap();
     assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "it still runs");
+}
+
+#[test]
+fn a_server_is_turned_off_in_the_chat() {
+    let place = Workplace::new();
+    McpServer::with_tools(&["f"]).add(&place, "one");
+    let mut screen = Screen::chat(&place, &FakeServer::start(Vec::new()), &[]);
+    screen.wait("Type a task");
+    screen.keys("/mcp off one\r");
+    screen.wait("/mcp on one turns it");
+    screen.keys("/mcp on one\r");
+    screen.wait("1 tool");
 }
 
 #[test]

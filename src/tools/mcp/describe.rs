@@ -97,6 +97,7 @@ pub fn hint(server: &Server, error: &McpError) -> String {
             format!("where its tools take longer, set \"timeout\" above {} (milliseconds)", limit.as_millis())
         }
         (McpError::Invalid, _) => "a newer version of the server may work".to_owned(),
+        (McpError::Off, _) => format!("/mcp on {} turns it on", server.name),
         (McpError::Refused(_) | McpError::Cancelled, _) => "this message is from the server".to_owned(),
     }
 }

@@ -174,8 +174,7 @@ impl Servers {
     fn slot(&self, server: &str) -> Result<&Slot, McpError> {
         let slot = self.slots.iter().find(|slot| slot.server.name == server);
         let slot = slot.ok_or_else(|| McpError::Start(format!("no server {server} is configured")))?;
-        let off = || McpError::Refused("it is turned off in this session; continue without it".to_owned());
-        (!slot.is_off.load(Ordering::Relaxed)).then_some(slot).ok_or_else(off)
+        if slot.is_off.load(Ordering::Relaxed) { Err(McpError::Off) } else { Ok(slot) }
     }
 
     /// The tools of a server that is turned off stay listed, since requests don't change within a session.

@@ -144,6 +144,7 @@ fn failed(server: &str, error: &McpError) -> ToolError {
             let message = "the user interrupted this call; the server may have done a part of it";
             return ToolError::model(ErrorCode::Interrupted, message);
         }
+        McpError::Off => (ErrorCode::InvalidParam, "; continue without it".to_owned()),
         McpError::Refused(_) => (ErrorCode::InvalidParam, String::new()),
         McpError::Timeout(..) | McpError::Hung(..) => (ErrorCode::Timeout, String::new()),
         McpError::SignIn { .. } => {

@@ -85,6 +85,7 @@ fn screen() {
         "/context pin x",
         "/jobs",
         "/jobs stop",
+        "/mcp off",
         "/recall",
         "/init no",
         "/init x",

@@ -41,7 +41,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "skills" => app.send(Quick::ShowSkills),
         "hooks" => app.send(Quick::ListHooks),
         "trust" => app.send(Quick::ShowTrust),
-        "mcp" => app.send(Quick::ShowMcp),
+        "mcp" => mcp(app, args),
         "stats" => app.send(Quick::ShowStats),
         "cost" => app.send(Quick::ShowCost),
         "todos" => show::todos(app),
@@ -172,6 +172,18 @@ fn mode(app: &mut App, args: &str) {
             app.inform(notice::mode_changed(mode));
         }
         Err(message) => app.warn(format!("{message}.")),
+    }
+}
+
+fn mcp(app: &mut App, args: &str) {
+    let (word, server) = args.split_once(' ').unwrap_or((args, ""));
+    match (word, server.trim().to_owned()) {
+        ("on" | "off", server) if !server.is_empty() => {
+            app.send(Quick::SwitchMcp { server, on: word == "on" });
+            app.send(Quick::ShowMcp);
+        }
+        ("", _) => app.send(Quick::ShowMcp),
+        _ => app.warn("Usage: /mcp off NAME or /mcp on NAME; /mcp alone lists the servers."),
     }
 }
 

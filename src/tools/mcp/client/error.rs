@@ -25,6 +25,8 @@ pub enum McpError {
     /// Not even a ping was answered.
     #[error("no response for {} s, not even to a ping, so it was stopped; the next call starts it again{}", .0.as_secs(), .1)]
     Hung(Duration, String),
+    #[error("it is turned off in this session")]
+    Off,
     #[error("interrupted")]
     Cancelled,
 }
