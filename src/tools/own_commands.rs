@@ -61,10 +61,10 @@ pub fn read(files: &[CommandFile]) -> (Vec<OwnCommand>, Vec<String>) {
 fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
     if file.path.extension().is_some_and(|extension| extension == "toml") {
         let parsed = settings_file::parse(&file.path, &file.text)?;
-        let text = |key: &str| parsed[key].as_str().unwrap_or_default().to_owned();
-        let prompt = text("prompt").replace("{{args}}", "$ARGUMENTS");
+        let prompt = parsed["prompt"].as_str().ok_or("it has no `prompt`")?.replace("{{args}}", "$ARGUMENTS");
         let prompt = MENTION.replace_all(&prompt, "@$1");
-        return command(file, split(&prompt, "!{", '}'), "", text("description"));
+        let description = parsed["description"].as_str().unwrap_or_default();
+        return command(file, split(&prompt, "!{", '}'), "", description.to_owned());
     }
     let parts = frontmatter::split(file.text.trim_start_matches('\u{feff}'));
     let head = parts.head.unwrap_or_default();
@@ -201,7 +201,12 @@ mod tests {
         assert_eq!(notices.len(), 1);
         let gemini = "description = \"Plan it\"\nprompt = \"\"\"\nPlan {{args}} with !{ls ${x}}.\n\"\"\"\n";
         let gemini = CommandFile { path: "/plan.toml".into(), ..file("plan", gemini) };
-        let (gemini, _) = read(&[gemini]);
+        let empty = CommandFile { path: "/empty.toml".into(), ..file("empty", "description = \"x\"") };
+        let (gemini, notices) = read(&[gemini, empty]);
+        assert_eq!(
+            notices,
+            ["/empty.toml defines no command: it has no `prompt`. Correct the file, or remove it."]
+        );
         assert_eq!(own[0].model.as_deref(), Some("opus"));
         assert_eq!(gemini[0].row.help, "Plan it");
         let text = |text: &str| PromptPart::Text(text.to_owned());

@@ -49,7 +49,7 @@ const BESIDE_CORE: &[&str] =
     &["base/search", "base/system", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
 const MAX_CODE: usize = 92_047;
-const MAX_COMMENTS: usize = 7_134;
+const MAX_COMMENTS: usize = 7_135;
 const MAX_CORE_CODE: usize = 36_813;
 
 const MAX_LINES: usize = 500;

@@ -56,7 +56,8 @@ pub fn orphans(history: &HistoryManager) -> Option<Batch> {
 
 fn named(text: &str) -> impl Iterator<Item = ItemId> {
     text.lines().filter(|line| line.starts_with('[')).filter_map(|line| {
-        let signs = ["unchanged since #", "the same output as #"];
+        // The last one stands in sessions from before November 27, 2026.
+        let signs = ["unchanged since #", "the same output as #", "[as #"];
         let at = signs.iter().find_map(|sign| line.find(sign).map(|at| at + sign.len()))?;
         let digits = line[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len() - at);
         line[at..at + digits].parse().ok().map(ItemId)
