@@ -1,4 +1,4 @@
-//! Shortens long texts: the middle is cut out, but for lines that look like errors. Cuts inside a line only if that line alone is too long. Pure.
+//! Shortens long texts: the middle is cut out, but for lines that look like errors; a line only if it alone is too long. Pure.
 
 use super::lines;
 use crate::tokens::estimate::estimate;

@@ -52,7 +52,7 @@ pub fn without_effect(workspace: &Path) -> Option<String> {
         told.extend(WITHOUT_EFFECT.split(' ').filter(set).map(|key| format!("{key} in {place}")));
     }
     (!told.is_empty())
-        .then(|| format!("Without effect here: {}. Use [permissions] instead.", told.join(", ")))
+        .then(|| format!("Without effect here: {}. Use [permissions] in config.toml.", told.join(", ")))
 }
 
 /// What Claude Code's settings allow, if anything.
