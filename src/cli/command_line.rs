@@ -56,7 +56,7 @@ pub struct Cli {
     pub prompt: Vec<String>,
 
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 }
 
 impl Cli {
@@ -118,7 +118,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Run one task without the chat and print the answer, or many (--each)
     #[command(after_help = each::HELP)]
     Exec(Box<ExecArgs>),

@@ -17,7 +17,7 @@ use crate::find::locate::Locate;
 use crate::find::ls::Ls;
 use crate::find::symbols::Symbols;
 use crate::plan::ask_user::AskUser;
-use crate::plan::note::Note;
+use crate::plan::note::NoteTool;
 use crate::plan::recall::Recall;
 use crate::plan::task::Task;
 use crate::plan::todo::TodoWrite;
@@ -42,7 +42,7 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
         Box::new(TodoWrite),
         Box::new(Locate),
         Box::new(Recall),
-        Box::new(Note),
+        Box::new(NoteTool),
         Box::new(Job),
         Box::new(Task),
         Box::new(AskUser),

@@ -48,9 +48,9 @@ const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] =
     &["base/search", "base/system", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 92_047;
+const MAX_CODE: usize = 92_064;
 const MAX_COMMENTS: usize = 7_135;
-const MAX_CORE_CODE: usize = 36_813;
+const MAX_CORE_CODE: usize = 36_814;
 
 const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;
@@ -75,25 +75,6 @@ const TOP_LEVEL: &[&str] = &[
     "README.md",
     "config.toml",
     "LICENSE",
-];
-
-/// Public names that several types still have, besides a tool's `Args`. None may be added.
-const DOUBLED: &[&str] = &[
-    "Answer",
-    "Args",
-    "Command",
-    "Connection",
-    "Note",
-    "Offer",
-    "Page",
-    "Phase",
-    "Place",
-    "Profile",
-    "Program",
-    "Reply",
-    "Request",
-    "Server",
-    "Taken",
 ];
 
 struct Source {
@@ -325,7 +306,8 @@ fn methods_stand_beside_their_type() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// One word for one meaning: a reader who searches for a type finds one.
+/// One word for one meaning: a reader who searches for a type finds one. Only the arguments of a tool or
+/// sub-command are `Args` everywhere.
 #[test]
 fn public_types_have_a_name_of_their_own() {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -337,11 +319,8 @@ fn public_types_have_a_name_of_their_own() {
             places.entry(rest[..end].to_owned()).or_default().push(source.name.clone());
         }
     }
-    places.retain(|_, files| files.len() > 1);
-    let spare: Vec<_> = DOUBLED.iter().filter(|name| !places.contains_key(**name)).collect();
-    places.retain(|name, _| !DOUBLED.contains(&name.as_str()));
+    places.retain(|name, files| files.len() > 1 && name != "Args");
     assert!(places.is_empty(), "public types with the same name: {places:?}");
-    assert!(spare.is_empty(), "take these off the list: {spare:?}");
 }
 
 /// A port to another system is work in these places only.

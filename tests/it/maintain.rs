@@ -7,7 +7,7 @@ use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::event::Event;
-use base::protocol::maintain::{Maintain, Phase};
+use base::protocol::maintain::{Maintain, MaintainPhase};
 use base::protocol::op::{Control, Work};
 use serde_json::{Value, json};
 
@@ -263,7 +263,7 @@ async fn a_refused_plan_or_an_interrupt_ends_it() {
     let place = place();
     let config = format!("base_url = \"{}\"\nmodel = \"m\"\nmode = \"analyze\"\n", server.base_url());
     let mut agent = TestAgent::start(&place, &config, true);
-    agent.send(Work::Maintain(Maintain::new("", vec![Phase::Plan, Phase::Do])));
+    agent.send(Work::Maintain(Maintain::new("", vec![MaintainPhase::Plan, MaintainPhase::Do])));
     let id = agent
         .until(|event| match event {
             Event::Ask { id, question: Question::Plan(_) } => Some(*id),

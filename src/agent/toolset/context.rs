@@ -11,7 +11,7 @@ use guard::policy::flag_rules::FlagRules;
 use guard::sandbox::session::Sandbox;
 use tools::api::ToolSource;
 use tools::cx::ToolCx;
-use tools::mcp::client::connector::Place;
+use tools::mcp::client::connector::ServerPlace;
 use tools::mcp::servers::{self, Servers};
 use tools::mcp::source::McpSource;
 use tools::output::Spill;
@@ -57,7 +57,7 @@ pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
     loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
     let (servers, problems) = servers::configured(loaded);
     unusable.extend(problems);
-    let place = Place {
+    let place = ServerPlace {
         host: cx.host.clone(),
         root: workspace.to_owned(),
         sandbox: Arc::clone(&cx.sandbox),

@@ -22,14 +22,14 @@ use guard::redact::redactor::Redactor;
 const OVERFLOW_TRIES: u32 = 2;
 const KEPT_CHARS: usize = 40_000;
 
-pub struct Reply {
+pub struct ModelReply {
     pub calls: Vec<Arc<ToolCall>>,
     pub finish: FinishReason,
     pub said_something: bool,
     pub said: String,
 }
 
-impl Reply {
+impl ModelReply {
     pub fn was_cut(&self) -> bool {
         matches!(self.finish, FinishReason::Length | FinishReason::WindowFull)
     }
@@ -63,7 +63,7 @@ pub struct ReplyRequest<'a> {
 }
 
 impl ReplyRequest<'_> {
-    pub async fn ask(mut self) -> Result<Reply, TurnError> {
+    pub async fn ask(mut self) -> Result<ModelReply, TurnError> {
         let configured = self.window.size();
         let mut fitting = Fitting { configured, refusals: 0, refused: None, stuck: 0, filled: false };
         loop {
@@ -162,7 +162,7 @@ impl ReplyRequest<'_> {
         self.window.resize((window, reserve.min(window / 8)));
     }
 
-    async fn sample(&mut self, next: &NextRequest, may_fill: bool) -> Result<Reply, TurnError> {
+    async fn sample(&mut self, next: &NextRequest, may_fill: bool) -> Result<ModelReply, TurnError> {
         let window_tokens = self.window.settings().window_tokens;
         let request = &next.built.request;
         let sampled = match self.sampler.sample(request, window_tokens, self.control).await {
@@ -207,7 +207,7 @@ impl ReplyRequest<'_> {
         self.record_reply(sampled)
     }
 
-    fn record_reply(&mut self, sampled: Sampled) -> Result<Reply, TurnError> {
+    fn record_reply(&mut self, sampled: Sampled) -> Result<ModelReply, TurnError> {
         let Sampled { items, finish, usage, .. } = sampled;
         let mut calls: Vec<Arc<ToolCall>> = Vec::new();
         let mut ids: Vec<Arc<str>> = Vec::new();
@@ -247,7 +247,7 @@ impl ReplyRequest<'_> {
         self.conversation.record_usage(&params.model, self.window.last_size(), usage)?;
         self.window.mind_truncation(self.conversation, &self.control.events);
         let _ = self.control.events.send(Event::Window(self.window.state(self.conversation)));
-        Ok(Reply { calls, finish, said_something, said: all_said })
+        Ok(ModelReply { calls, finish, said_something, said: all_said })
     }
 
     fn with_text_calls(&self, mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {

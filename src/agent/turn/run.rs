@@ -13,7 +13,7 @@ use super::goal::{self, GoalTurn, TurnOpening};
 use super::input::{begin, steering};
 use super::nudges::Nudges;
 use super::plan_file;
-use super::reply::{Reply, ReplyRequest};
+use super::reply::{ModelReply, ReplyRequest};
 use super::results;
 use crate::control::TurnControl;
 use crate::parts::Agent;
@@ -310,7 +310,7 @@ impl<'a> Turn<'a> {
         Ok(true)
     }
 
-    async fn ask(&mut self) -> Result<Reply, TurnError> {
+    async fn ask(&mut self) -> Result<ModelReply, TurnError> {
         let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
         let redactor = &dispatcher.cx.redactor;
         ReplyRequest { conversation, window, sampler, redactor, control: self.control }.ask().await
@@ -329,7 +329,7 @@ impl<'a> Turn<'a> {
         Ok(steering::record_steering(self.agent, self.control).await?)
     }
 
-    async fn run_calls(&mut self, reply: &Reply) -> Result<(), TurnError> {
+    async fn run_calls(&mut self, reply: &ModelReply) -> Result<(), TurnError> {
         let Agent { conversation, window, dispatcher, .. } = &mut *self.agent;
         let window_tokens = window.settings().window_tokens;
         let (calls, cut) = reply.split_at_cut();

@@ -19,7 +19,7 @@ const LISTED: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "lowercase")]
 #[strum(const_into_str, serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_phase)]
-pub enum Phase {
+pub enum MaintainPhase {
     Explore,
     Analyze,
     Plan,
@@ -30,7 +30,7 @@ fn not_a_phase(text: &str) -> String {
     format!("'{text}' is not a phase (explore, analyze, plan, do)")
 }
 
-impl Phase {
+impl MaintainPhase {
     pub const ALL: [Self; 4] = [Self::Explore, Self::Analyze, Self::Plan, Self::Do];
 
     pub fn mode(self) -> Mode {
@@ -60,12 +60,12 @@ pub fn keep(root: &Path, session: &str, task: &str, report: &str, answers: &str)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maintain {
     pub task: String,
-    pub phases: Vec<Phase>,
+    pub phases: Vec<MaintainPhase>,
 }
 
 impl Maintain {
     /// An empty `task` means all of the project.
-    pub fn new(task: &str, phases: Vec<Phase>) -> Self {
+    pub fn new(task: &str, phases: Vec<MaintainPhase>) -> Self {
         let task = match task.trim() {
             "" => WHOLE_PROJECT,
             task => task,
@@ -76,30 +76,30 @@ impl Maintain {
     /// Parses the arguments of `/maintain`: `[--phase NAME] [TASK]`.
     pub fn parse(args: &str) -> Result<Self, String> {
         let Some(rest) = args.trim().strip_prefix("--phase") else {
-            return Ok(Self::new(args, Phase::ALL.to_vec()));
+            return Ok(Self::new(args, MaintainPhase::ALL.to_vec()));
         };
         let rest = rest.trim_start_matches('=').trim_start();
         let (name, task) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         Ok(Self::new(task, vec![name.parse()?]))
     }
 
-    pub fn command(&self, phase: Phase) -> String {
+    pub fn command(&self, phase: MaintainPhase) -> String {
         format!("/maintain --phase {} {}", phase.into_str(), self.task)
     }
 
-    pub fn title(&self, phase: Phase) -> String {
+    pub fn title(&self, phase: MaintainPhase) -> String {
         format!("{TITLE} ({}): {}", phase.into_str(), self.task)
     }
 }
 
-pub fn of_title(text: &str) -> Option<(Phase, String)> {
+pub fn of_title(text: &str) -> Option<(MaintainPhase, String)> {
     let (phase, task) = text.strip_prefix(TITLE)?.strip_prefix(" (")?.split_once("): ")?;
     Some((phase.parse().ok()?, task.to_owned()))
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MaintainReport {
-    pub phases: Vec<Phase>,
+    pub phases: Vec<MaintainPhase>,
     pub new: Vec<String>,
     pub changed: Vec<String>,
     pub resolved: Vec<String>,

@@ -11,7 +11,7 @@ use super::work::exec::args::ExecArgs;
 use super::work::exec::run as exec;
 use super::work::{acp, branches, build, chat, demo, maintain, review, runs, tool};
 use crate::cli::args::SharedArgs;
-use crate::cli::command_line::{self, Cli, Command, SchemaOf};
+use crate::cli::command_line::{self, Cli, CliCommand, SchemaOf};
 use crate::cli::foreign::help as scripts;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open::SessionSelector;
@@ -33,34 +33,34 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         return in_runtime(chat::chat(shared, cli.prompt(), which, None));
     };
     match command {
-        Command::Completions { shell } => {
+        CliCommand::Completions { shell } => {
             // Not directly to standard output: clap panics when the reader (`| head`) is gone.
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut command_line::command(), "mycode", &mut script);
             done(report::print(&String::from_utf8_lossy(&script)))
         }
-        Command::Man { command, list } => done(man::run(command.as_deref(), *list)),
-        Command::Update => done(update::run()),
-        Command::Scripts => done(report::print(&scripts::page())),
-        Command::Login { vendor, browser } => done(in_runtime(login::login(vendor.as_deref(), *browser))),
-        Command::Logout { vendor } => done(in_runtime(login::change_key(vendor, None))),
-        Command::Context(args) => done(context::run(shared, args)),
-        Command::Sessions(args) => done(list::run(shared, args)),
-        Command::Locate(args) => done(locate::run(shared, args)),
-        Command::Skills(args) => done(skills::run(shared, args)),
-        Command::Notes(args) => done(notes::run(shared, args)),
-        Command::Policy(args) => done(policy::run(shared, args)),
-        Command::Trust(args) => done(trust::run(shared, args)),
-        Command::Hooks => done(hooks::run(shared)),
-        Command::Plugin(args) => done(in_runtime(plugin::run(shared, args))),
-        Command::Schema { what: SchemaOf::Events } => done(report::print(json::SCHEMA)),
-        Command::Schema { what: SchemaOf::Review } => done(report::print(review::SCHEMA)),
-        Command::Replay(args) => done(replay_traces::run(shared, args)),
-        Command::Export(args) => done(export::run(shared, args)),
-        Command::Report(args) => done(in_runtime(report_command::run(shared, args))),
-        Command::Rewind(args) => rewind::run(shared, args).map(|all| u8::from(!all)),
-        Command::Sandbox(args) => sandbox::run(shared, args),
-        Command::Mcp(args) => match &args.command {
+        CliCommand::Man { command, list } => done(man::run(command.as_deref(), *list)),
+        CliCommand::Update => done(update::run()),
+        CliCommand::Scripts => done(report::print(&scripts::page())),
+        CliCommand::Login { vendor, browser } => done(in_runtime(login::login(vendor.as_deref(), *browser))),
+        CliCommand::Logout { vendor } => done(in_runtime(login::change_key(vendor, None))),
+        CliCommand::Context(args) => done(context::run(shared, args)),
+        CliCommand::Sessions(args) => done(list::run(shared, args)),
+        CliCommand::Locate(args) => done(locate::run(shared, args)),
+        CliCommand::Skills(args) => done(skills::run(shared, args)),
+        CliCommand::Notes(args) => done(notes::run(shared, args)),
+        CliCommand::Policy(args) => done(policy::run(shared, args)),
+        CliCommand::Trust(args) => done(trust::run(shared, args)),
+        CliCommand::Hooks => done(hooks::run(shared)),
+        CliCommand::Plugin(args) => done(in_runtime(plugin::run(shared, args))),
+        CliCommand::Schema { what: SchemaOf::Events } => done(report::print(json::SCHEMA)),
+        CliCommand::Schema { what: SchemaOf::Review } => done(report::print(review::SCHEMA)),
+        CliCommand::Replay(args) => done(replay_traces::run(shared, args)),
+        CliCommand::Export(args) => done(export::run(shared, args)),
+        CliCommand::Report(args) => done(in_runtime(report_command::run(shared, args))),
+        CliCommand::Rewind(args) => rewind::run(shared, args).map(|all| u8::from(!all)),
+        CliCommand::Sandbox(args) => sandbox::run(shared, args),
+        CliCommand::Mcp(args) => match &args.command {
             None => done(manage::list(shared, false)),
             Some(McpCommand::List { json }) => done(manage::list(shared, *json)),
             Some(McpCommand::Add(args)) => done(manage::add(shared, args)),
@@ -74,22 +74,22 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
             Some(McpCommand::Login { name }) => done(in_runtime(test::login(shared, name))),
             Some(McpCommand::Serve) => done(in_runtime(serve::run(shared))),
         },
-        Command::Resume(args) => in_runtime(chat::resume(shared, args)),
-        Command::Import(args) => in_runtime(import::run(shared, args)),
-        Command::Exec(args) => in_runtime(exec::run(shared, args)),
-        Command::Acp => in_runtime(acp::run(shared)),
-        Command::Maintain(args) => in_runtime(maintain::run(shared, args)),
-        Command::Review(args) => in_runtime(review::run(shared, args)),
-        Command::Work(args) => in_runtime(branches::run(shared, args)),
-        Command::Ps(args) => done(runs::ps(args)),
-        Command::Logs(args) => done(runs::logs(args)),
-        Command::Attach(args) => runs::attach(args),
-        Command::Stop(args) => done(runs::stop(args)),
-        Command::Build(args) => in_runtime(build::run(shared, args)),
-        Command::Demo(args) => in_runtime(demo::run(args.story)),
-        Command::Tool(args) => in_runtime(tool::run(shared, args)).map(|good| u8::from(!good)),
-        Command::Models(args) => done(in_runtime(models::run(shared, args))),
-        Command::Doctor { config } => in_runtime(doctor::run(shared, *config))
+        CliCommand::Resume(args) => in_runtime(chat::resume(shared, args)),
+        CliCommand::Import(args) => in_runtime(import::run(shared, args)),
+        CliCommand::Exec(args) => in_runtime(exec::run(shared, args)),
+        CliCommand::Acp => in_runtime(acp::run(shared)),
+        CliCommand::Maintain(args) => in_runtime(maintain::run(shared, args)),
+        CliCommand::Review(args) => in_runtime(review::run(shared, args)),
+        CliCommand::Work(args) => in_runtime(branches::run(shared, args)),
+        CliCommand::Ps(args) => done(runs::ps(args)),
+        CliCommand::Logs(args) => done(runs::logs(args)),
+        CliCommand::Attach(args) => runs::attach(args),
+        CliCommand::Stop(args) => done(runs::stop(args)),
+        CliCommand::Build(args) => in_runtime(build::run(shared, args)),
+        CliCommand::Demo(args) => in_runtime(demo::run(args.story)),
+        CliCommand::Tool(args) => in_runtime(tool::run(shared, args)).map(|good| u8::from(!good)),
+        CliCommand::Models(args) => done(in_runtime(models::run(shared, args))),
+        CliCommand::Doctor { config } => in_runtime(doctor::run(shared, *config))
             .map(|works| if works { 0 } else { ExitCode::Config as u8 }),
     }
 }

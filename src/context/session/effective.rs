@@ -10,7 +10,7 @@ use super::record::{Meta, Record};
 use super::undo_stack::UndoStack;
 use base::model::item::{Item, ItemId};
 use base::protocol::event::{EndReason, TurnEnd};
-use base::protocol::maintain::{self, Phase};
+use base::protocol::maintain::{self, MaintainPhase};
 
 #[derive(Clone, Debug)]
 pub enum EffectiveEntry {
@@ -69,7 +69,7 @@ impl EffectiveSession {
 }
 
 /// The task of a maintenance and its remaining phases, starting with an interrupted one. `None` if it isn't a maintenance.
-pub fn maintenance_left(log: &Path) -> io::Result<Option<(String, Vec<Phase>)>> {
+pub fn maintenance_left(log: &Path) -> io::Result<Option<(String, Vec<MaintainPhase>)>> {
     let (mut last, mut done) = (None, false);
     for record in reader::read(log)?.records {
         match record {
@@ -84,6 +84,7 @@ pub fn maintenance_left(log: &Path) -> io::Result<Option<(String, Vec<Phase>)>> 
             _ => {}
         }
     }
-    let left = |first| Phase::ALL.into_iter().skip_while(move |one| *one != first).skip(usize::from(done));
+    let left =
+        |first| MaintainPhase::ALL.into_iter().skip_while(move |one| *one != first).skip(usize::from(done));
     Ok(last.map(|(phase, task)| (task, left(phase).collect())))
 }

@@ -26,8 +26,8 @@ use tokio::task::JoinSet;
 use super::connection::{self, Client, Incoming};
 use super::error;
 use super::prompt::Input;
-use super::session::work::Command;
-use super::sessions::{Request, Sessions};
+use super::session::work::SessionCommand;
+use super::sessions::{SessionRequest, Sessions};
 use super::source::{SessionSource, Which};
 use base::process::signals::interrupts;
 use base::process::task;
@@ -120,7 +120,14 @@ impl Server {
             "session/new" => {
                 let NewSessionRequest { cwd, additional_directories: more, mcp_servers, .. } =
                     parsed(params)?;
-                self.open(Request { id, which: Which::New, folder: cwd, more, mcp_servers, replay: false });
+                self.open(SessionRequest {
+                    id,
+                    which: Which::New,
+                    folder: cwd,
+                    more,
+                    mcp_servers,
+                    replay: false,
+                });
             }
             // The three have the same parameters.
             "session/load" | "session/resume" | "session/fork" => {
@@ -129,7 +136,7 @@ impl Server {
                 let which = if method == "session/fork" { Which::ForkOf } else { Which::Stored };
                 let (which, replay) = (which(session_id.to_string()), method == "session/load");
                 let (folder, more) = (request.cwd, request.additional_directories);
-                self.open(Request { id, which, folder, more, mcp_servers, replay });
+                self.open(SessionRequest { id, which, folder, more, mcp_servers, replay });
             }
             "session/list" => self.list(id, parsed(params)?)?,
             "session/delete" => {
@@ -151,17 +158,17 @@ impl Server {
             "session/prompt" => {
                 let PromptRequest { session_id, prompt, .. } = parsed(params)?;
                 let input = Input::of_blocks(prompt, &self.sessions.folder(&session_id)?)?;
-                self.sessions.command(&session_id, Command::Prompt { id, input })?;
+                self.sessions.command(&session_id, SessionCommand::Prompt { id, input })?;
             }
             "session/set_mode" => {
                 let request: SetSessionModeRequest = parsed(params)?;
                 let session = request.session_id.clone();
-                self.sessions.command(&session, Command::SetMode { id, request })?;
+                self.sessions.command(&session, SessionCommand::SetMode { id, request })?;
             }
             "session/set_config_option" => {
                 let request: SetSessionConfigOptionRequest = parsed(params)?;
                 let session = request.session_id.clone();
-                self.sessions.command(&session, Command::SetOption { id, request })?;
+                self.sessions.command(&session, SessionCommand::SetOption { id, request })?;
             }
             other => {
                 let why = format!("unknown method {other}");
@@ -175,12 +182,12 @@ impl Server {
         match method {
             "session/cancel" => {
                 if let Ok(CancelNotification { session_id, .. }) = parsed(params) {
-                    let _ = self.sessions.command(&session_id, Command::Cancel);
+                    let _ = self.sessions.command(&session_id, SessionCommand::Cancel);
                 }
             }
             "$/cancel_request" => {
                 if let Ok(CancelRequestNotification { request_id, .. }) = parsed(params) {
-                    self.sessions.command_all(|| Command::CancelRequest(request_id.clone()));
+                    self.sessions.command_all(|| SessionCommand::CancelRequest(request_id.clone()));
                 }
             }
             _ => {}
@@ -221,7 +228,7 @@ impl Server {
         self.work.spawn(work);
     }
 
-    fn open(&mut self, request: Request) {
+    fn open(&mut self, request: SessionRequest) {
         self.beside(|sessions| async move { sessions.open(request).await });
     }
 

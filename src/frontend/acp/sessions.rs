@@ -15,17 +15,17 @@ use super::client_files::ClientFiles;
 use super::connection::Client;
 use super::error;
 use super::session::run::Session;
-use super::session::work::Command;
+use super::session::work::SessionCommand;
 use super::source::{SessionSource, Wanted, Which};
 use base::process::task;
 
 struct Entry {
     folder: PathBuf,
-    commands: UnboundedSender<Command>,
+    commands: UnboundedSender<SessionCommand>,
     task: JoinHandle<()>,
 }
 
-pub struct Request {
+pub struct SessionRequest {
     pub id: RequestId,
     pub which: Which,
     pub folder: PathBuf,
@@ -47,13 +47,13 @@ impl Sessions {
         Self { client, source, capabilities: OnceLock::new(), open: Mutex::default() }
     }
 
-    pub fn command(&self, session: &SessionId, command: Command) -> Result<(), Error> {
+    pub fn command(&self, session: &SessionId, command: SessionCommand) -> Result<(), Error> {
         let open = self.open.lock();
         let entry = open.get(session).ok_or_else(|| not_found(session))?;
         entry.commands.send(command).map_err(|_| not_found(session))
     }
 
-    pub fn command_all(&self, command: impl Fn() -> Command) {
+    pub fn command_all(&self, command: impl Fn() -> SessionCommand) {
         for entry in self.open.lock().values() {
             let _ = entry.commands.send(command());
         }
@@ -74,7 +74,7 @@ impl Sessions {
         end(entries).await;
     }
 
-    pub async fn open(&self, request: Request) {
+    pub async fn open(&self, request: SessionRequest) {
         let id = request.id.clone();
         let known = matches!(request.which, Which::Stored(_));
         let session = match self.opened(request).await {
@@ -98,8 +98,8 @@ impl Sessions {
         open.insert(name, Entry { folder, commands, task });
     }
 
-    async fn opened(&self, request: Request) -> Result<Session, Error> {
-        let Request { which, folder, more, mcp_servers, replay, .. } = request;
+    async fn opened(&self, request: SessionRequest) -> Result<Session, Error> {
+        let SessionRequest { which, folder, more, mcp_servers, replay, .. } = request;
         if let Some(folder) = more.iter().chain([&folder]).find(|folder| !folder.is_absolute()) {
             return Err(error::invalid_params(format!("the path is not absolute: {}", folder.display())));
         }

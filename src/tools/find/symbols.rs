@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, blocking};
 use crate::cx::ToolCx;
 use crate::file::change::text_of;
-use crate::lsp::protocol::{self, Place};
-use crate::lsp::server::Server;
+use crate::lsp::protocol::{self, CodePlace};
+use crate::lsp::server::RunningServer;
 use crate::lsp::servers::{NoServer, column};
 use crate::paths::{folder_or_root, read_access, target};
 use base::model::envelope::Envelope;
@@ -94,7 +94,7 @@ impl TypedTool for Symbols {
 }
 
 struct OpenFile {
-    server: Arc<Server>,
+    server: Arc<RunningServer>,
     path: PathBuf,
     text: String,
 }
@@ -135,7 +135,7 @@ async fn look(args: &Args, cx: &ToolCx) -> ToolOutcome {
     answer(args, cx, places).await
 }
 
-async fn answer(args: &Args, cx: &ToolCx, places: Vec<Place>) -> ToolOutcome {
+async fn answer(args: &Args, cx: &ToolCx, places: Vec<CodePlace>) -> ToolOutcome {
     if places.is_empty() {
         return Err(nothing(args));
     }
@@ -186,7 +186,7 @@ async fn first_mention(args: &Args, cx: &ToolCx) -> Result<(PathBuf, u32), ToolE
     mention.await?.ok_or_else(|| nothing(args))
 }
 
-async fn defined(args: &Args, cx: &ToolCx) -> Vec<Place> {
+async fn defined(args: &Args, cx: &ToolCx) -> Vec<CodePlace> {
     let Some(name) = args.last_name() else { return Vec::new() };
     let mut places = Vec::new();
     for server in cx.language_servers.ready() {
@@ -256,8 +256,8 @@ fn word(line: &str, name: &str) -> Option<usize> {
 }
 
 /// Grouped by file, with lines, and more of them for definitions. Outside the workspace only the path is given.
-fn listed(cx: &ToolCx, places: &[Place], views: bool) -> String {
-    let mut files: BTreeMap<&Path, Vec<&Place>> = BTreeMap::new();
+fn listed(cx: &ToolCx, places: &[CodePlace], views: bool) -> String {
+    let mut files: BTreeMap<&Path, Vec<&CodePlace>> = BTreeMap::new();
     for place in places.iter().take(PLACES) {
         files.entry(&place.path).or_default().push(place);
     }

@@ -16,7 +16,7 @@ pub enum Decision {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct HookAnswer {
     pub decision: Option<Decision>,
     pub reason: String,
     pub context: Option<String>,
@@ -59,10 +59,10 @@ struct PermissionAnswer {
     interrupt: bool,
 }
 
-pub fn read(event: HookEvent, ran: &Ran) -> Answer {
+pub fn read(event: HookEvent, ran: &Ran) -> HookAnswer {
     let said = behind_async(ran.stdout.trim());
     let blocks = ran.code == Some(2) && event.can_block();
-    let mut answer = Answer::default();
+    let mut answer = HookAnswer::default();
     let is_json = said.starts_with('{') && said.ends_with('}');
     let mut understood = false;
     if is_json {
@@ -108,7 +108,7 @@ fn telling_line(stderr: &str) -> Option<&str> {
     stderr.lines().find(names_error).or_else(|| stderr.lines().next())
 }
 
-fn of_json(event: HookEvent, printed: Printed) -> Result<Answer, String> {
+fn of_json(event: HookEvent, printed: Printed) -> Result<HookAnswer, String> {
     let specific = printed.hook_specific_output.unwrap_or_default();
     let (mut decision, mut reason) = (None, printed.reason.unwrap_or_default());
     match printed.decision.as_deref() {
@@ -143,7 +143,7 @@ fn of_json(event: HookEvent, printed: Printed) -> Result<Answer, String> {
     let stop = printed.goes_on == Some(false) || interrupt;
     let stop = stop.then(|| printed.stop_reason.unwrap_or_else(|| reason.clone()));
     let filled = |text: &String| !text.trim().is_empty();
-    Ok(Answer {
+    Ok(HookAnswer {
         decision,
         reason,
         context: specific.additional_context.filter(filled),
@@ -173,8 +173,8 @@ pub struct HookVerdict {
 }
 
 impl HookVerdict {
-    pub fn add(&mut self, name: &str, answer: Answer) {
-        let Answer { decision, reason, context, updated_input, stop, .. } = answer;
+    pub fn add(&mut self, name: &str, answer: HookAnswer) {
+        let HookAnswer { decision, reason, context, updated_input, stop, .. } = answer;
         let gravest = self.decided.as_ref().map(|decided| decided.decision);
         if let Some(decision) = decision.filter(|decision| gravest.is_none_or(|gravest| *decision > gravest))
         {
@@ -210,14 +210,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read_of(event: HookEvent, code: i32, stdout: &str, stderr: &str) -> Answer {
+    fn read_of(event: HookEvent, code: i32, stdout: &str, stderr: &str) -> HookAnswer {
         read(event, &Ran { code: Some(code), stdout: stdout.into(), stderr: stderr.into(), ..Ran::default() })
     }
 
     #[test]
     fn exit_codes() {
         let event = HookEvent::PreToolUse;
-        assert_eq!(read_of(event, 0, "hello", ""), Answer::default());
+        assert_eq!(read_of(event, 0, "hello", ""), HookAnswer::default());
         let no = read_of(event, 2, "", "not here\n");
         assert_eq!((no.decision, no.reason.as_str()), (Some(Decision::Block), "not here"));
         let both = read_of(event, 2, r#"{"hookSpecificOutput":{"permissionDecision":"allow"}}"#, "no");

@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::settings::Program;
+use super::settings::HookProgram;
 use base::config::trusted::plugin;
 use base::process::reap;
 use base::process::run::KillOnDrop;
@@ -37,7 +37,7 @@ pub struct Ran {
 
 /// Runs until exit, timeout or interrupt; then everything it started is ended too.
 pub async fn run(
-    program: &Program,
+    program: &HookProgram,
     input: &[u8],
     (workspace, cwd): (&Path, &Path),
     most: Duration,

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{self, Answer, Decision, HookVerdict};
+use super::answer::{self, Decision, HookAnswer, HookVerdict};
 use super::callback;
 use super::condition::{self, HookedCall};
 use super::event::HookEvent;
@@ -106,7 +106,7 @@ impl Hooks {
         cwd: &Path,
         cancel: &CancellationToken,
         say: &Say,
-    ) -> Answer {
+    ) -> HookAnswer {
         let folders = (self.workspace.as_path(), cwd);
         // On the heap, since a sub-agent's calls run within a call.
         let mut run: BoxFuture<'_, io::Result<Ran>> =
@@ -126,13 +126,13 @@ impl Hooks {
             }
         };
         let mut answer = match ran {
-            Ok(ran) if ran.cancelled => return Answer::default(),
+            Ok(ran) if ran.cancelled => return HookAnswer::default(),
             Ok(ran) if ran.timed_out => {
-                Answer { failure: Some(notice::too_slow(hook.timeout)), ..Answer::default() }
+                HookAnswer { failure: Some(notice::too_slow(hook.timeout)), ..HookAnswer::default() }
             }
             Ok(ran) => answer::read(hook.event, &ran),
             Err(error) => {
-                Answer { failure: Some(format!("it can't be started: {error}")), ..Answer::default() }
+                HookAnswer { failure: Some(format!("it can't be started: {error}")), ..HookAnswer::default() }
             }
         };
         if let Some(why) = &answer.failure {

@@ -19,7 +19,7 @@ const NAME_CHARS: usize = 48;
 pub const CALLBACKS: &str = "the SDK";
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Program {
+pub struct HookProgram {
     /// A shell command line, or the program if `args` is given.
     pub command: String,
     pub args: Option<Vec<String>>,
@@ -35,7 +35,7 @@ pub struct Hook {
     pub matcher: Matcher,
     pub matched: String,
     pub condition: Option<ToolRule>,
-    pub program: Program,
+    pub program: HookProgram,
     pub timeout: Duration,
     /// Isn't waited for and decides nothing.
     pub in_background: bool,
@@ -168,7 +168,7 @@ fn hook(
     let asked = handler.timeout.filter(|seconds| *seconds > 0.0);
     let asked = asked.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let plugin = plugin.map(PathBuf::from);
-    let program = Program { command, args: handler.args, is_callback, plugin };
+    let program = HookProgram { command, args: handler.args, is_callback, plugin };
     Ok(Hook {
         event,
         matcher,
@@ -191,7 +191,7 @@ impl Hook {
     }
 }
 
-impl Program {
+impl HookProgram {
     /// The file name of the first word that is a path, or else the start of the command.
     fn name(&self) -> String {
         let words = self.command.split_whitespace().chain(self.args.iter().flatten().map(String::as_str));
@@ -240,7 +240,7 @@ mod tests {
         let names: Vec<&str> = settings.hooks.iter().map(|hook| hook.name.as_str()).collect();
         assert_eq!(names, ["guard.sh", "a.js"]);
         let name = |command: &str| {
-            Program { command: command.to_owned(), args: None, is_callback: false, plugin: None }.name()
+            HookProgram { command: command.to_owned(), args: None, is_callback: false, plugin: None }.name()
         };
         assert_eq!(name("node \"${CLAUDE_PLUGIN_ROOT}\"/scripts/run.cjs x"), "run.cjs");
         assert_eq!(name("node -e \"require('a/b.js');x()\""), "node -e \"require('a/b.js');x()\"");

@@ -27,7 +27,7 @@ pub enum RequestError {
 
 type Reply = Result<Value, RequestError>;
 
-pub struct Connection {
+pub struct LspConnection {
     out: mpsc::Sender<Vec<u8>>,
     pending: Mutex<HashMap<i64, oneshot::Sender<Reply>>>,
     last_id: AtomicI64,
@@ -35,7 +35,7 @@ pub struct Connection {
 
 /// A pending request: dropping it before the answer cancels it.
 struct Pending<'a> {
-    connection: &'a Connection,
+    connection: &'a LspConnection,
     id: i64,
 }
 
@@ -47,7 +47,7 @@ impl Drop for Pending<'_> {
     }
 }
 
-impl Connection {
+impl LspConnection {
     /// Writes to `stdin` until it breaks or the connection is dropped.
     pub fn new(mut stdin: impl AsyncWrite + Unpin + Send + 'static) -> Self {
         let (out, mut waiting) = mpsc::channel::<Vec<u8>>(WAITING);

@@ -14,19 +14,19 @@ use guard::sandbox::probe;
 const FILES: usize = 20_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct LspProgram {
     pub path: PathBuf,
     pub args: Vec<String>,
 }
 
-impl Program {
+impl LspProgram {
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 }
 
 /// A row's installed programs, preferred first: the project's trusted ones, then `search` (like `PATH`). Reads the disk.
-pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> Vec<Program> {
+pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> Vec<LspProgram> {
     let find = |name: &str| {
         let own = projects.iter().find(|path| path.file_name() == Some(OsStr::new(name)));
         // A relative entry would depend on the working folder.
@@ -37,7 +37,7 @@ pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> 
             .find(|path| is_executable(path))
     };
     let commands = row.commands.iter().filter_map(|command| command.split_first());
-    commands.filter_map(|(name, args)| Some(Program { path: find(name)?, args: args.to_vec() })).collect()
+    commands.filter_map(|(name, args)| Some(LspProgram { path: find(name)?, args: args.to_vec() })).collect()
 }
 
 pub fn names(row: &LanguageServer) -> String {
@@ -105,7 +105,7 @@ mod tests {
         fs::write(bin.join("first"), "no program").unwrap();
         fs::write(bin.join("second"), "#!/bin/sh").unwrap();
         fs::set_permissions(bin.join("second"), fs::Permissions::from_mode(0o755)).unwrap();
-        let second = Program { path: bin.join("second"), args: vec!["-x".to_owned()] };
+        let second = LspProgram { path: bin.join("second"), args: vec!["-x".to_owned()] };
         assert_eq!(installed(&row, &[], bin.as_os_str()), std::slice::from_ref(&second));
         assert_eq!(installed(&row, &[], OsStr::new("bin")), []);
         assert_eq!(installed(&row, &[bin.join("second")], OsStr::new("")), [second]);

@@ -31,7 +31,7 @@ pub struct Finding {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct CodePlace {
     pub path: PathBuf,
     pub line: u32,
     pub column: u32,
@@ -163,29 +163,29 @@ fn findings(list: &Value) -> Vec<Finding> {
     each(list).filter_map(finding).collect()
 }
 
-fn place(uri: &Value, name: &Value, whole: &Value) -> Option<Place> {
+fn place(uri: &Value, name: &Value, whole: &Value) -> Option<CodePlace> {
     let (line, column) = position(&name["start"])?;
     let (end_line, _) = position(&whole["end"])?;
-    Some(Place { path: path_of(uri.as_str()?)?, line, column, end_line })
+    Some(CodePlace { path: path_of(uri.as_str()?)?, line, column, end_line })
 }
 
-fn located(at: &Value) -> Option<Place> {
+fn located(at: &Value) -> Option<CodePlace> {
     match at.get("targetUri") {
         Some(uri) => place(uri, &at["targetSelectionRange"], &at["targetRange"]),
         None => place(&at["uri"], &at["range"], &at["range"]),
     }
 }
 
-pub fn places(answer: Value) -> Vec<Place> {
+pub fn places(answer: Value) -> Vec<CodePlace> {
     let list = if answer.is_object() { json!([answer]) } else { answer };
-    let mut places: Vec<Place> = each(&list).filter_map(located).collect();
+    let mut places: Vec<CodePlace> = each(&list).filter_map(located).collect();
     places.sort();
     places.dedup_by(|a, b| (&a.path, a.line) == (&b.path, b.line));
     places
 }
 
 /// Where the workspace's symbols of exactly this name stand.
-pub fn places_of(name: &str, answer: &Value) -> Vec<Place> {
+pub fn places_of(name: &str, answer: &Value) -> Vec<CodePlace> {
     let is_it =
         |symbol: &&Value| text(&symbol["name"]).is_some_and(|known| known.trim_end_matches("()") == name);
     each(answer).filter(is_it).filter_map(|symbol| located(&symbol["location"])).collect()
@@ -254,7 +254,7 @@ mod tests {
         let range = json!({"start": {"line": 1, "character": 2}, "end": {"line": 5, "character": 3}});
         let at = json!({"uri": "file:///w/a", "range": range});
         let link = json!({"targetUri": "file:///w/a", "targetRange": range, "targetSelectionRange": range});
-        let expected = Place { path: "/w/a".into(), line: 1, column: 2, end_line: 5 };
+        let expected = CodePlace { path: "/w/a".into(), line: 1, column: 2, end_line: 5 };
         for answer in [at.clone(), json!([at]), json!([link]), json!([at, link])] {
             assert_eq!(places(answer), std::slice::from_ref(&expected));
         }

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{self, Connection, RequestError};
+use super::connection::{self, LspConnection, RequestError};
 use super::findings::{Found, Sent};
 use super::protocol::{self, Abilities, Finding};
 use base::config::language_servers::LanguageServer;
@@ -69,11 +69,11 @@ struct State {
     settled_once: bool,
 }
 
-pub struct Server {
+pub struct RunningServer {
     pub program: String,
     pub root: PathBuf,
     settings: Value,
-    connection: Connection,
+    connection: LspConnection,
     state: Mutex<State>,
     used: Mutex<Instant>,
     changed: watch::Sender<()>,
@@ -82,7 +82,7 @@ pub struct Server {
     pub turn: tokio::sync::Mutex<()>,
 }
 
-impl Server {
+impl RunningServer {
     pub fn start(row: &LanguageServer, program: String, service: ServiceSpec) -> std::io::Result<Arc<Self>> {
         let root = service.cwd.clone();
         let (service, stdin, stdout) = service::start(service)?;
@@ -90,7 +90,7 @@ impl Server {
             program,
             root,
             settings: row.settings.clone(),
-            connection: Connection::new(stdin),
+            connection: LspConnection::new(stdin),
             state: Mutex::default(),
             used: Mutex::new(Instant::now()),
             changed: watch::Sender::new(()),

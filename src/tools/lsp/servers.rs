@@ -14,8 +14,8 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::findings;
-use super::programs::{self, Program};
-use super::server::{Phase, Server};
+use super::programs::{self, LspProgram};
+use super::server::{Phase, RunningServer};
 use base::config::language_servers::{self, LanguageServer, ServersSetting};
 use base::config::trusted::agent_files::AgentFile;
 use base::path;
@@ -71,7 +71,7 @@ struct Edit {
 
 #[derive(Default)]
 struct Slot {
-    server: Option<Arc<Server>>,
+    server: Option<Arc<RunningServer>>,
     program: usize,
     failures: u32,
     started: Option<Instant>,
@@ -221,7 +221,7 @@ impl LanguageServers {
     }
 
     /// A file's server, started if necessary and ready for queries.
-    pub async fn server(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
+    pub async fn server(&self, file: &Path) -> Result<Arc<RunningServer>, NoServer> {
         loop {
             // One at a time, or two edits would start two servers.
             let server = {
@@ -236,7 +236,7 @@ impl LanguageServers {
         }
     }
 
-    fn find_or_start(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
+    fn find_or_start(&self, file: &Path) -> Result<Arc<RunningServer>, NoServer> {
         let (name, row, _) = self.row(file).ok_or(NoServer::Unknown)?;
         let setup = &self.0.setup;
         let programs = programs::installed(row, &setup.projects, &self.0.search);
@@ -244,7 +244,7 @@ impl LanguageServers {
             return Err(NoServer::Absent(programs::names(row)));
         }
         let root = programs::root(row, &setup.workspace, file);
-        let failed = |program: &Program, why: &str| Err(NoServer::Failed(program.name(), why.to_owned()));
+        let failed = |program: &LspProgram, why: &str| Err(NoServer::Failed(program.name(), why.to_owned()));
         let program = {
             let mut state = self.0.state.lock();
             let running = |slot: &&Slot| slot.server.as_ref().is_some_and(|server| is_alive(server));
@@ -286,7 +286,12 @@ impl LanguageServers {
         }
     }
 
-    fn start(&self, row: &LanguageServer, program: &Program, root: PathBuf) -> std::io::Result<Arc<Server>> {
+    fn start(
+        &self,
+        row: &LanguageServer,
+        program: &LspProgram,
+        root: PathBuf,
+    ) -> std::io::Result<Arc<RunningServer>> {
         let (wrapper, cache) = match &self.0.setup.sandbox {
             None => (launch::end_with_command(), None),
             Some(sandbox) => match sandbox.reading_spec()? {
@@ -306,7 +311,7 @@ impl LanguageServers {
             cwd: root,
             environment: environment.collect(),
         };
-        Server::start(row, program.name(), service)
+        RunningServer::start(row, program.name(), service)
     }
 
     pub fn language(&self, file: &Path) -> Option<String> {
@@ -333,7 +338,7 @@ impl LanguageServers {
         if rows.is_empty() { "none running".to_owned() } else { rows.join(", ") }
     }
 
-    pub fn ready(&self) -> Vec<Arc<Server>> {
+    pub fn ready(&self) -> Vec<Arc<RunningServer>> {
         let state = self.0.state.lock();
         let servers = state.slots.values().filter_map(|slot| slot.server.clone());
         servers.filter(|server| server.phase() == Phase::Ready).collect()
@@ -355,7 +360,7 @@ impl LanguageServers {
 
 impl Slot {
     /// If it never became ready, the next program is tried, otherwise it pauses. One that we stopped just restarts.
-    fn ended(&mut self, server: &Server) {
+    fn ended(&mut self, server: &RunningServer) {
         let Phase::Ended(why) = server.phase() else { return };
         if why.is_empty() {
             return;
@@ -399,7 +404,7 @@ async fn reports(
     ((!found.is_empty()).then(|| found.join("\n")), all)
 }
 
-fn is_alive(server: &Server) -> bool {
+fn is_alive(server: &RunningServer) -> bool {
     !matches!(server.phase(), Phase::Ended(_))
 }
 

@@ -21,7 +21,7 @@ use base::model::call::ToolSpec;
 /// How often a client that asked for progress hears that its call is still running.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-pub trait Offer: Send + Sync + 'static {
+pub trait OfferedTools: Send + Sync + 'static {
     /// The tools, and whether each is read-only.
     fn tools(&self) -> Vec<(ToolSpec, bool)>;
 
@@ -35,13 +35,13 @@ pub trait Offer: Send + Sync + 'static {
 
 struct Served<O>(Arc<O>);
 
-pub async fn over_stdio(offer: impl Offer) -> Result<(), String> {
+pub async fn over_stdio(offer: impl OfferedTools) -> Result<(), String> {
     let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
     let running = Served(Arc::new(offer)).serve(transport).await.map_err(|error| error.to_string())?;
     running.waiting().await.map(drop).map_err(|error| error.to_string())
 }
 
-impl<O: Offer> ServerHandler for Served<O> {
+impl<O: OfferedTools> ServerHandler for Served<O> {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("mycode", env!("CARGO_PKG_VERSION")))

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use tokio::sync;
 
 use super::catalog::{Catalog, Learned, LearnedServer};
-use super::client::connection::Connection;
-use super::client::connector::{Place, connect};
+use super::client::connection::McpConnection;
+use super::client::connector::{ServerPlace, connect};
 use super::client::error::McpError;
 use super::config::entry;
 use super::config::server::{Server, Transport};
@@ -63,7 +63,7 @@ struct Slot {
 
 #[derive(Default)]
 struct State {
-    connection: Option<Arc<Connection>>,
+    connection: Option<Arc<McpConnection>>,
     catalog: Option<Arc<Catalog>>,
     failures: u32,
     pause: Option<(Instant, String)>,
@@ -71,13 +71,13 @@ struct State {
 
 pub struct Servers {
     slots: Vec<Slot>,
-    pub place: Place,
+    pub place: ServerPlace,
     learned: Learned,
 }
 
 impl Servers {
     /// Only enabled ones. Reads what was learned about them. Blocks.
-    pub fn new(servers: Vec<Server>, place: Place) -> Self {
+    pub fn new(servers: Vec<Server>, place: ServerPlace) -> Self {
         let learned = Learned::new(&place.state);
         let mut known = if servers.is_empty() { BTreeMap::new() } else { learned.read() };
         let slot = |server: Server| {
@@ -100,7 +100,7 @@ impl Servers {
     pub async fn with<T, F: Future<Output = Result<T, McpError>> + Send>(
         &self,
         server: &str,
-        work: impl Fn(Arc<Connection>) -> F + Send + Sync,
+        work: impl Fn(Arc<McpConnection>) -> F + Send + Sync,
     ) -> Result<T, McpError> {
         let slot = self.slot(server)?;
         let mut challenge: Option<String> = None;
@@ -188,7 +188,7 @@ impl Servers {
         }
     }
 
-    async fn connection(&self, slot: &Slot) -> Result<Arc<Connection>, McpError> {
+    async fn connection(&self, slot: &Slot) -> Result<Arc<McpConnection>, McpError> {
         let mut state = slot.state.lock().await;
         if let Some(open) = state.connection.as_ref().filter(|open| !open.is_closed()) {
             return Ok(Arc::clone(open));
@@ -205,7 +205,7 @@ impl Servers {
         slot: &Slot,
         state: &mut State,
         challenge: Option<&str>,
-    ) -> Result<Arc<Connection>, McpError> {
+    ) -> Result<Arc<McpConnection>, McpError> {
         state.connection = None;
         match connect(&slot.server, &self.place, challenge).await {
             Ok(connection) => {
@@ -225,7 +225,7 @@ impl Servers {
         }
     }
 
-    async fn forget(&self, slot: &Slot, broken: &Arc<Connection>) {
+    async fn forget(&self, slot: &Slot, broken: &Arc<McpConnection>) {
         let mut state = slot.state.lock().await;
         if state.connection.as_ref().is_some_and(|open| Arc::ptr_eq(open, broken)) {
             (state.connection, state.catalog) = (None, None);

@@ -219,7 +219,7 @@ impl Prepared for RemoteCall {
 mod tests {
     use super::*;
     use crate::mcp::catalog::{Learned, LearnedServer};
-    use crate::mcp::client::connector::Place;
+    use crate::mcp::client::connector::ServerPlace;
     use crate::mcp::config::entry;
     use guard::sandbox::session::Sandbox;
 
@@ -235,7 +235,7 @@ mod tests {
         Learned::new(dir.path())
             .write(&servers[0].hash, &LearnedServer { tools: many, prompts: Vec::new() })
             .unwrap();
-        let place = Place {
+        let place = ServerPlace {
             host: None,
             root: dir.path().to_owned(),
             sandbox: Arc::new(Sandbox::new(dir.path().to_owned(), Vec::new(), Vec::new())),

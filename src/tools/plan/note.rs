@@ -48,9 +48,9 @@ pub struct Args {
     limit: Option<usize>,
 }
 
-pub struct Note;
+pub struct NoteTool;
 
-impl TypedTool for Note {
+impl TypedTool for NoteTool {
     type Args = Args;
     const NAME: &'static str = "Note";
     const ARGUMENTS: &'static str = "action create|read|update|search|list|summary|delete, id?, query?, type?, title?, content?, \

@@ -9,7 +9,7 @@ use crate::cli::setup::open::{self, OpenedProject};
 use base::config::settings::Permission;
 use base::secret;
 use guard::sandbox::session::Sandbox;
-use tools::mcp::client::connector::Place;
+use tools::mcp::client::connector::ServerPlace;
 use tools::mcp::config::server::Server;
 use tools::mcp::servers;
 
@@ -17,14 +17,14 @@ pub struct OpenedServers {
     pub opened: OpenedProject,
     pub servers: Vec<Server>,
     pub problems: Vec<String>,
-    pub place: Place,
+    pub place: ServerPlace,
 }
 
 pub fn open(cli: &SharedArgs) -> Result<OpenedServers, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let (servers, problems) = servers::configured(&opened.loaded);
     let sandbox = Sandbox::new(opened.workspace.clone(), opened.own_folders(), Vec::new());
-    let place = Place {
+    let place = ServerPlace {
         host: None,
         root: opened.workspace.clone(),
         sandbox: Arc::new(sandbox),

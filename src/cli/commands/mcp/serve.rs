@@ -17,7 +17,7 @@ use agent::control::TurnControl;
 use base::config::settings::Permission;
 use base::model::call::{ToolCall, ToolSpec};
 use base::model::envelope::Status;
-use tools::mcp::serve::{self, Offer};
+use tools::mcp::serve::{self, OfferedTools};
 
 /// The tools we offer, and whether each is read-only.
 const OFFERED: [(&str, bool); 4] = [("Locate", true), ("Recall", true), ("Note", false), (TASK, false)];
@@ -61,7 +61,7 @@ impl ToolOffer {
     }
 }
 
-impl Offer for ToolOffer {
+impl OfferedTools for ToolOffer {
     fn tools(&self) -> Vec<(ToolSpec, bool)> {
         let offered = |spec: &ToolSpec| {
             let (name, reads) = OFFERED.iter().find(|(name, _)| *name == &*spec.name)?;

@@ -14,7 +14,7 @@ use crate::cli::report::{self, Failure, OrFail};
 use base::config::files::load;
 use base::protocol::approval::AskedQuestion;
 use base::sanitize::clean;
-use tools::mcp::client::connector::Place;
+use tools::mcp::client::connector::ServerPlace;
 use tools::mcp::client::error::McpError;
 use tools::mcp::client::handler::Caller;
 use tools::mcp::config::server::{OAuth, Server, Transport};
@@ -45,7 +45,7 @@ pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
     one(&opened.place, server, args).await
 }
 
-async fn one(place: &Place, server: Server, args: &TestArgs) -> Result<bool, Failure> {
+async fn one(place: &ServerPlace, server: Server, args: &TestArgs) -> Result<bool, Failure> {
     let name = &server.name;
     let servers = Servers::new(vec![server.clone()], place.clone());
     let Some(tool) = &args.call else {

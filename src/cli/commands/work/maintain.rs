@@ -17,7 +17,7 @@ use agent::maintainer::{self, Baseline};
 use agent::session::reopen;
 use base::config::settings::Permission;
 use base::protocol::event::EndReason;
-use base::protocol::maintain::{self, Maintain, MaintainReport, Phase};
+use base::protocol::maintain::{self, Maintain, MaintainPhase, MaintainReport};
 use base::protocol::notice;
 use context::session::effective;
 use context::session::journal::recorder::Journal;
@@ -29,8 +29,8 @@ pub struct MaintainArgs {
     pub task: Option<String>,
 
     /// Run this phase only: explore, analyze, plan or do
-    #[arg(long, value_name = "PHASE", hide_possible_values = true, value_parser = choice::<Phase>(PHASES))]
-    pub phase: Option<Phase>,
+    #[arg(long, value_name = "PHASE", hide_possible_values = true, value_parser = choice::<MaintainPhase>(PHASES))]
+    pub phase: Option<MaintainPhase>,
 
     /// Print one JSON event per line
     #[arg(long)]
@@ -46,7 +46,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
     let (mut which, work) = match cli.continue_last {
         true => (SessionSelector::Last, left_of_last(&opened, args)?),
         false => {
-            let phases = args.phase.map_or(Phase::ALL.to_vec(), |phase| vec![phase]);
+            let phases = args.phase.map_or(MaintainPhase::ALL.to_vec(), |phase| vec![phase]);
             (SessionSelector::New, Maintain::new(task, phases))
         }
     };

@@ -50,7 +50,7 @@ fn approval(request: &ApprovalRequest, root: &Path) -> ToolCallUpdateFields {
     let mut fields = fields.title(request.title.clone()).name(request.tool.clone());
     let places = if request.is_diff { diff::places(&request.detail, root) } else { Vec::new() };
     if !places.is_empty() {
-        let at = |place: &diff::Place| ToolCallLocation::new(place.diff.path.clone()).line(place.line);
+        let at = |place: &diff::DiffPlace| ToolCallLocation::new(place.diff.path.clone()).line(place.line);
         fields = fields.locations(places.iter().map(at).collect::<Vec<_>>());
         content.extend(places.into_iter().map(|place| place.diff.into()));
     } else if !request.detail.is_empty() {

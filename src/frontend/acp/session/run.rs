@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::options::{self, Options};
 use super::questions;
-use super::work::{self, Busy, Command, EndsWith, Open, Waiting};
+use super::work::{self, Busy, EndsWith, Open, SessionCommand, Waiting};
 use crate::acp::connection::Client;
 use crate::acp::error;
 use crate::acp::prompt::Input;
@@ -102,7 +102,7 @@ impl Session {
         }
     }
 
-    pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
+    pub async fn run(mut self, mut commands: UnboundedReceiver<SessionCommand>) {
         let commands_update = AvailableCommandsUpdate::new(work::available(&self.own_commands));
         self.update(SessionUpdate::AvailableCommandsUpdate(commands_update));
         self.send(Quick::ListModels);
@@ -168,11 +168,11 @@ impl Session {
         self.client.answer(id, Ok(PromptResponse::new(reason)));
     }
 
-    fn command(&mut self, command: Command) {
+    fn command(&mut self, command: SessionCommand) {
         match command {
-            Command::Prompt { id, input } => self.wait(Waiting::Prompt { id, input }),
-            Command::Cancel => self.cancel(),
-            Command::CancelRequest(wanted) => {
+            SessionCommand::Prompt { id, input } => self.wait(Waiting::Prompt { id, input }),
+            SessionCommand::Cancel => self.cancel(),
+            SessionCommand::CancelRequest(wanted) => {
                 let waits =
                     |waiting: &Waiting| matches!(waiting, Waiting::Prompt { id, .. } if *id == wanted);
                 if matches!(&self.busy, Some(Busy::Prompt { id, .. }) if *id == wanted) {
@@ -182,11 +182,11 @@ impl Session {
                     self.stopped(&wanted, StopReason::Cancelled);
                 }
             }
-            Command::SetMode { id, request } => {
+            SessionCommand::SetMode { id, request } => {
                 let chosen = self.choose(&request.mode_id.0);
                 self.client.answer(&id, chosen.map(|()| SetSessionModeResponse::new()));
             }
-            Command::SetOption { id, request } => self.set_option(id, request),
+            SessionCommand::SetOption { id, request } => self.set_option(id, request),
         }
     }
 

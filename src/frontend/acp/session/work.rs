@@ -14,7 +14,7 @@ use base::protocol::op::{Control, Idle, Op, Quick, Work};
 use base::protocol::review::Changes;
 use base::text::{human_tokens, plural};
 
-pub enum Command {
+pub enum SessionCommand {
     Prompt { id: RequestId, input: Input },
     Cancel,
     CancelRequest(RequestId),

@@ -7,12 +7,12 @@ use agent_client_protocol_schema::v1::Diff;
 use base::format::diff_lines::{self, DiffLine};
 
 #[derive(Debug, PartialEq)]
-pub struct Place {
+pub struct DiffPlace {
     pub diff: Diff,
     pub line: u32,
 }
 
-pub fn places(unified: &str, root: &Path) -> Vec<Place> {
+pub fn places(unified: &str, root: &Path) -> Vec<DiffPlace> {
     let (mut path, mut hunks) = (root.to_owned(), Vec::<Hunk>::new());
     for line in diff_lines::read(unified) {
         match line {
@@ -38,7 +38,10 @@ pub fn places(unified: &str, root: &Path) -> Vec<Place> {
     }
     let place = |hunk: Hunk| {
         let diff = Diff::new(hunk.path, hunk.new).old_text((!hunk.created).then_some(hunk.old));
-        Place { diff, line: hunk.first_change.and_then(|line| u32::try_from(line).ok()).unwrap_or(1).max(1) }
+        DiffPlace {
+            diff,
+            line: hunk.first_change.and_then(|line| u32::try_from(line).ok()).unwrap_or(1).max(1),
+        }
     };
     hunks.into_iter().map(place).collect()
 }

@@ -67,7 +67,7 @@ pub fn done(result: &ToolResult, root: &Path) -> ToolCallUpdate {
     if places.is_empty() {
         fields = fields.content(output(envelope));
     } else {
-        let at = |place: &diff::Place| ToolCallLocation::new(place.diff.path.clone()).line(place.line);
+        let at = |place: &diff::DiffPlace| ToolCallLocation::new(place.diff.path.clone()).line(place.line);
         fields = fields.locations(places.iter().map(at).collect::<Vec<_>>());
         fields = fields.content(places.into_iter().map(|place| place.diff.into()).collect::<Vec<_>>());
     }

@@ -206,7 +206,7 @@ const KEPT: usize = 300;
 pub type Place = (usize, usize);
 
 #[derive(Clone, Debug, Default)]
-pub struct Page {
+pub struct PagerPage {
     pub cells: Vec<PagerCell>,
     pub chosen: usize,
     pub layout: PageLayout,
@@ -214,7 +214,7 @@ pub struct Page {
     pub drawn: HashMap<usize, Vec<Line<'static>>>,
 }
 
-impl Page {
+impl PagerPage {
     pub fn arrange(&mut self, layout: PageLayout) {
         let same = PageLayout { rows: layout.rows, ..self.layout };
         if same != layout {

@@ -4,12 +4,12 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
-use super::cell::{CellContent, Page, PageLayout, PagerCell, Place, marked, shifted, unstyled};
+use super::cell::{CellContent, PageLayout, PagerCell, PagerPage, Place, marked, shifted, unstyled};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::key_table::{Action, PagerMove, Place as KeyPlace};
+use crate::tui::terminal::key_table::{Action, KeyPlace, PagerMove};
 use crate::tui::terminal::keymap;
 use crate::tui::transcript::entry::TranscriptEntry;
 use base::protocol::op::{Op, Quick, Undo};
@@ -53,7 +53,7 @@ pub struct Pager {
     loaded: bool,
     reading: bool,
     outdated: bool,
-    page: Page,
+    page: PagerPage,
     shift: usize,
     unwrapped: bool,
     typing: Option<Buffer>,
@@ -68,7 +68,7 @@ pub struct Pager {
 impl Pager {
     pub fn new(kind: PagerKind) -> Self {
         let layout = PageLayout { full: kind == PagerKind::Outputs, ..PageLayout::default() };
-        Self { kind, page: Page { layout, ..Page::default() }, ..Self::default() }
+        Self { kind, page: PagerPage { layout, ..PagerPage::default() }, ..Self::default() }
     }
 
     pub fn of_agent(agent: String, before: Option<Box<Self>>) -> Self {

@@ -24,11 +24,11 @@ struct Choice {
     letter: char,
     short: &'static str,
     text: String,
-    reply: Reply,
+    reply: ApprovalReply,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reply {
+pub enum ApprovalReply {
     Answer(Answer),
     Edit(String),
     Stop,
@@ -53,7 +53,7 @@ pub struct Approval {
 }
 
 impl Choice {
-    fn new(letter: char, short: &'static str, text: impl Into<String>, reply: Reply) -> Self {
+    fn new(letter: char, short: &'static str, text: impl Into<String>, reply: ApprovalReply) -> Self {
         Self { letter, short, text: text.into(), reply }
     }
 }
@@ -61,22 +61,22 @@ impl Choice {
 impl Approval {
     pub fn of_call(request: ApprovalRequest) -> Self {
         let plain = |text: &str, most| text::one_line(&sanitize::reveal(text), most);
-        let mut choices = vec![Choice::new('y', "once", "Yes, once", Reply::Answer(Answer::Once))];
+        let mut choices = vec![Choice::new('y', "once", "Yes, once", ApprovalReply::Answer(Answer::Once))];
         let mut explanation: Vec<String> = request.parts.iter().map(|part| plain(part, 300)).collect();
         explanation.push("y: this call only.".to_owned());
         if let Some(scope) = &request.session_scope {
             let text = format!("Yes, and don't ask again this session: {}", plain(scope, 200));
-            choices.push(Choice::new('s', "session", text, Reply::Answer(Answer::Session)));
+            choices.push(Choice::new('s', "session", text, ApprovalReply::Answer(Answer::Session)));
             explanation.push(format!("s: {}, without asking until you quit.", plain(scope, 300)));
         }
         if let Some(prefix) = &request.always_prefix {
             let text = format!("Always allow `{}` in this project", plain(prefix, 60));
-            choices.push(Choice::new('a', "always", text, Reply::Answer(Answer::Always)));
+            choices.push(Choice::new('a', "always", text, ApprovalReply::Answer(Answer::Always)));
             let prefix = plain(prefix, 300);
             let rule = format!("commands that begin with `{prefix}` never ask again");
             explanation.push(format!("a: in this project, {rule}; /permission revokes it."));
         }
-        choices.push(Choice::new('n', "no", "No", Reply::Answer(Answer::no())));
+        choices.push(Choice::new('n', "no", "No", ApprovalReply::Answer(Answer::no())));
         let no = "n: nothing runs, and the model continues without it. Esc ends the turn.";
         explanation.push(no.to_owned());
         let ApprovalRequest { title, reason, detail, is_diff, agent, .. } = request;
@@ -89,13 +89,13 @@ impl Approval {
 
     /// The plan's text is already in the transcript.
     pub fn of_plan(request: PlanRequest) -> Self {
-        let accept = |permission| Reply::Answer(Answer::Accept { permission });
+        let accept = |permission| ApprovalReply::Answer(Answer::Accept { permission });
         let inside = "Yes, and don't ask inside the workspace (sandboxed)";
         let choices = vec![
             Choice::new('y', "ask", "Yes, and ask before each change", accept(Permission::Ask)),
             Choice::new('a', "auto", inside, accept(Permission::Auto)),
-            Choice::new('e', "edit", "Edit the plan first", Reply::Edit(request.path.clone())),
-            Choice::new('n', "no", "Not yet", Reply::Answer(Answer::no())),
+            Choice::new('e', "edit", "Edit the plan first", ApprovalReply::Edit(request.path.clone())),
+            Choice::new('n', "no", "Not yet", ApprovalReply::Answer(Answer::no())),
         ];
         Self { verb: "Carry out", title: request.path, choices, ..Self::default() }
     }
@@ -114,7 +114,7 @@ impl Approval {
     /// Whether a letter needs no Enter: it answers for this call only, or unfolds the detail.
     pub fn acts_alone(&self, letter: char) -> bool {
         let choice = self.choice_of(letter).map(|index| &self.choices[index].reply);
-        matches!(choice, None | Some(Reply::Answer(Answer::Once | Answer::No { .. })))
+        matches!(choice, None | Some(ApprovalReply::Answer(Answer::Once | Answer::No { .. })))
     }
 
     fn choice_of(&self, letter: char) -> Option<usize> {
@@ -129,12 +129,12 @@ impl Approval {
     }
 
     /// Returns the answer, if any. `size` is the screen's columns and rows.
-    pub fn key(&mut self, key: KeyEvent, size: (u16, u16)) -> Option<Reply> {
+    pub fn key(&mut self, key: KeyEvent, size: (u16, u16)) -> Option<ApprovalReply> {
         if let Some(note) = &mut self.note {
             match key.code {
                 KeyCode::Enter => {
                     let note = note.text().trim().to_owned();
-                    return Some(Reply::Answer(Answer::No { note }));
+                    return Some(ApprovalReply::Answer(Answer::No { note }));
                 }
                 KeyCode::Esc | KeyCode::Tab => self.note = None,
                 _ => note.type_key(key),
@@ -150,7 +150,7 @@ impl Approval {
             return None;
         }
         match key.code {
-            KeyCode::Esc => return Some(Reply::Stop),
+            KeyCode::Esc => return Some(ApprovalReply::Stop),
             KeyCode::Char('e') if key.modifiers == KeyModifiers::CONTROL => self.explained = !self.explained,
             KeyCode::Tab => self.note = Some(Buffer::default()),
             KeyCode::Down | KeyCode::Up => {
@@ -363,8 +363,8 @@ mod tests {
 
     fn press(approval: &mut Approval, code: KeyCode) -> Option<Answer> {
         match approval.key(KeyEvent::new(code, KeyModifiers::NONE), (80, 24))? {
-            Reply::Answer(answer) => Some(answer),
-            Reply::Edit(_) | Reply::Stop => None,
+            ApprovalReply::Answer(answer) => Some(answer),
+            ApprovalReply::Edit(_) | ApprovalReply::Stop => None,
         }
     }
 
@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(press(&mut question, KeyCode::Char('a')), None, "always was not offered");
         assert_eq!(press(&mut question, KeyCode::Char('y')), Some(Answer::Once));
         let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
-        assert_eq!(question.key(escape, (80, 24)), Some(Reply::Stop));
+        assert_eq!(question.key(escape, (80, 24)), Some(ApprovalReply::Stop));
     }
 
     #[test]

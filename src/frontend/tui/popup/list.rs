@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::key_table::{Action, ListMove, Place};
+use crate::tui::terminal::key_table::{Action, KeyPlace, ListMove};
 use crate::tui::terminal::keymap;
 use base::config::settings::Permission;
 use base::config::theme::ThemeName;
@@ -29,7 +29,7 @@ impl Selection {
     }
 
     pub fn key(&mut self, key: KeyEvent) -> bool {
-        match keymap::action(Place::List, key) {
+        match keymap::action(KeyPlace::List, key) {
             Some(Action::List(step)) => self.step(step),
             _ => false,
         }
@@ -252,7 +252,7 @@ pub fn key_name(what: ListMove) -> String {
 }
 
 pub fn does(key: KeyEvent, what: ListMove) -> bool {
-    keymap::action(Place::List, key) == Some(Action::List(what))
+    keymap::action(KeyPlace::List, key) == Some(Action::List(what))
 }
 
 #[derive(Clone, Debug, PartialEq)]

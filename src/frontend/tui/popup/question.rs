@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
 use crate::tui::composer::buffer::Buffer;
-use crate::tui::popup::approval::{Approval, Reply};
+use crate::tui::popup::approval::{Approval, ApprovalReply};
 use crate::tui::popup::list::turned;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap::{self, LinesWithCaret};
@@ -21,7 +21,7 @@ const ALONE: Duration = Duration::from_millis(250);
 
 #[derive(Debug, PartialEq)]
 pub enum Taken {
-    Reply(Reply),
+    Reply(ApprovalReply),
     Typed(String),
     Nothing,
 }
@@ -103,7 +103,7 @@ impl OpenQuestion {
         letter.zip(self.approval()).is_some_and(|(letter, form)| form.acts_alone(letter))
     }
 
-    pub fn due(&mut self, now: Duration, size: (u16, u16)) -> Option<Reply> {
+    pub fn due(&mut self, now: Duration, size: (u16, u16)) -> Option<ApprovalReply> {
         let waits = self.waits();
         let (key, _) = self.waiting.take_if(|(_, since)| waits && now.saturating_sub(*since) >= ALONE)?;
         match self.pass(key, size) {
@@ -157,12 +157,12 @@ impl Ask {
         self.questions.get(self.replies.len())
     }
 
-    pub fn key(&mut self, key: KeyEvent) -> Option<Reply> {
+    pub fn key(&mut self, key: KeyEvent) -> Option<ApprovalReply> {
         let options = self.current().map_or(0, |question| question.options.len());
         match key.code {
             KeyCode::Esc => match self.replies.pop() {
                 Some(reply) => self.show_again(&reply),
-                None => return Some(Reply::Stop),
+                None => return Some(ApprovalReply::Stop),
             },
             KeyCode::Enter => return self.enter(),
             KeyCode::Down | KeyCode::Up if options > 0 => {
@@ -191,7 +191,7 @@ impl Ask {
         }
     }
 
-    fn enter(&mut self) -> Option<Reply> {
+    fn enter(&mut self) -> Option<ApprovalReply> {
         let own = self.own.text().trim();
         let option = |at: usize| self.current().and_then(|question| question.options.get(at).cloned());
         let reply = if own.is_empty() { self.chosen.and_then(option) } else { Some(own.to_owned()) };
@@ -201,7 +201,7 @@ impl Ask {
         self.own.reset();
         self.chosen = None;
         (self.replies.len() >= self.questions.len())
-            .then(|| Reply::Answer(Answer::Replies { replies: std::mem::take(&mut self.replies) }))
+            .then(|| ApprovalReply::Answer(Answer::Replies { replies: std::mem::take(&mut self.replies) }))
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
@@ -284,10 +284,10 @@ mod tests {
         assert_eq!(press(KeyCode::Enter), None);
         assert_eq!(press(KeyCode::Char('7')), None);
         let replies = vec!["blue".to_owned(), "7".to_owned()];
-        assert_eq!(press(KeyCode::Enter), Some(Reply::Answer(Answer::Replies { replies })));
+        assert_eq!(press(KeyCode::Enter), Some(ApprovalReply::Answer(Answer::Replies { replies })));
 
         let mut ask = Ask::new(vec![AskedQuestion { optional: true, ..question(&["red"]) }]);
         let enter = ask.key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
-        assert_eq!(enter, Some(Reply::Answer(Answer::Replies { replies: vec![String::new()] })));
+        assert_eq!(enter, Some(ApprovalReply::Answer(Answer::Replies { replies: vec![String::new()] })));
     }
 }

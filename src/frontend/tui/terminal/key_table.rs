@@ -8,7 +8,7 @@ use serde::de::value::{Error, StrDeserializer};
 
 /// Where a key applies; `Everywhere` is looked up first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum KeyPlace {
     Everywhere,
     Composer,
     List,
@@ -16,7 +16,7 @@ pub enum Place {
     Pager,
 }
 
-pub const PLACES: [Place; 4] = [Place::Everywhere, Place::Composer, Place::List, Place::Pager];
+pub const PLACES: [KeyPlace; 4] = [KeyPlace::Everywhere, KeyPlace::Composer, KeyPlace::List, KeyPlace::Pager];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -49,14 +49,14 @@ pub enum Action {
 }
 
 impl Action {
-    pub fn place(self) -> Place {
+    pub fn place(self) -> KeyPlace {
         match self {
             Self::Suspend | Self::Redraw | Self::Transcript | Self::Expand | Self::FoldTodos => {
-                Place::Everywhere
+                KeyPlace::Everywhere
             }
-            Self::List(_) => Place::List,
-            Self::Pager(_) => Place::Pager,
-            _ => Place::Composer,
+            Self::List(_) => KeyPlace::List,
+            Self::Pager(_) => KeyPlace::Pager,
+            _ => KeyPlace::Composer,
         }
     }
 }

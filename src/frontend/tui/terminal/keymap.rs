@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::key_name;
-use super::key_table::{Action, EditCommand, PLACES, Place, ROWS};
+use super::key_table::{Action, EditCommand, KeyPlace, PLACES, ROWS};
 use base::config::keys::KeyBinding;
 use base::sanitize;
 use base::search::fuzzy;
@@ -26,12 +26,12 @@ pub fn configure(bindings: &[KeyBinding]) -> Vec<String> {
     problems
 }
 
-pub fn action(place: Place, key: KeyEvent) -> Option<Action> {
+pub fn action(place: KeyPlace, key: KeyEvent) -> Option<Action> {
     keymap().action(place, key)
 }
 
 pub fn edit(key: KeyEvent) -> Option<EditCommand> {
-    match action(Place::Composer, key) {
+    match action(KeyPlace::Composer, key) {
         Some(Action::Edit(command)) => Some(command),
         Some(_) => None,
         None => plain_char(key).map(EditCommand::Insert),
@@ -60,7 +60,7 @@ pub fn plain_char(key: KeyEvent) -> Option<char> {
     key.code.as_char().filter(|_| !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT))
 }
 
-type Spot = (Place, KeyCode, KeyModifiers);
+type Spot = (KeyPlace, KeyCode, KeyModifiers);
 
 struct Keymap {
     rows: HashMap<Spot, usize>,
@@ -99,7 +99,7 @@ impl Keymap {
         (map, problems)
     }
 
-    fn action(&self, place: Place, key: KeyEvent) -> Option<Action> {
+    fn action(&self, place: KeyPlace, key: KeyEvent) -> Option<Action> {
         let bare = key.modifiers - KeyModifiers::SHIFT;
         let found = |modifiers| self.rows.get(&(place, key.code, modifiers));
         // An unbound Shift combination falls back to the plain key.
@@ -113,7 +113,7 @@ impl Keymap {
         let key = key_name::parse(name).ok_or_else(|| {
             format!("'{shown}' is not a key. Keys are written like ctrl-r, alt-left, shift-tab or f5.")
         })?;
-        if !matches!(place, Place::List | Place::Pager) && plain_char(key).is_some() {
+        if !matches!(place, KeyPlace::List | KeyPlace::Pager) && plain_char(key).is_some() {
             return Err(format!("'{shown}' is typed as text; `{}` needs a key with Ctrl or Alt.", row.name));
         }
         if let Some(other) = self.holder(place, key) {
@@ -126,8 +126,9 @@ impl Keymap {
     }
 
     /// The row that has this key in `at`, or in a place that overlaps it.
-    fn holder(&self, at: Place, key: KeyEvent) -> Option<usize> {
-        let meets = |place: Place| place == at || place == Place::Everywhere || at == Place::Everywhere;
+    fn holder(&self, at: KeyPlace, key: KeyEvent) -> Option<usize> {
+        let meets =
+            |place: KeyPlace| place == at || place == KeyPlace::Everywhere || at == KeyPlace::Everywhere;
         let places = PLACES.into_iter().filter(|place| meets(*place));
         let mut found = places.filter_map(|place| self.rows.get(&(place, key.code, key.modifiers)));
         found.next().copied()
@@ -150,7 +151,7 @@ mod tests {
         KeyBinding { action: action.to_owned(), keys: keys.iter().map(ToString::to_string).collect(), line }
     }
 
-    fn does(map: &Keymap, place: Place, name: &str) -> Option<Action> {
+    fn does(map: &Keymap, place: KeyPlace, name: &str) -> Option<Action> {
         map.action(place, key_name::parse(name).unwrap())
     }
 
@@ -171,9 +172,9 @@ mod tests {
         let own = [binding("undo", &["ctrl-h", "f2"], 4), binding("redraw", &[], 5)];
         let (map, problems) = Keymap::new(&own);
         assert_eq!(problems, Vec::<String>::new(), "another key does the same still");
-        assert_eq!(does(&map, Place::Composer, "ctrl-h"), Some(Action::Edit(EditCommand::Undo)));
-        assert_eq!(does(&map, Place::Composer, "ctrl-_"), None);
-        assert_eq!(does(&map, Place::Everywhere, "ctrl-l"), None);
+        assert_eq!(does(&map, KeyPlace::Composer, "ctrl-h"), Some(Action::Edit(EditCommand::Undo)));
+        assert_eq!(does(&map, KeyPlace::Composer, "ctrl-_"), None);
+        assert_eq!(does(&map, KeyPlace::Everywhere, "ctrl-l"), None);
     }
 
     #[test]
@@ -196,6 +197,6 @@ mod tests {
         ] {
             assert!(all.contains(part), "{part}: {all}");
         }
-        assert_eq!(does(&map, Place::Composer, "ctrl-t"), Some(Action::Cancel));
+        assert_eq!(does(&map, KeyPlace::Composer, "ctrl-t"), Some(Action::Cancel));
     }
 }

@@ -10,35 +10,35 @@ use crate::tui::msg::Cmd;
 use crate::tui::popup::completion::complete;
 use crate::tui::popup::completion::state::CompletionKind;
 use crate::tui::popup::history::HistorySearch;
-use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
+use crate::tui::terminal::key_table::{Action, EditCommand, KeyPlace, ListMove};
 use crate::tui::terminal::keymap;
 use base::protocol::event::{EndReason, Event};
 use base::protocol::op::Quick;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TakenKey {
     No,
     Yes,
     /// It completed a command, which should be sent at once.
     Send,
 }
 
-pub fn completion(app: &mut App, key: KeyEvent) -> Taken {
-    let Some(completion) = &mut app.completion else { return Taken::No };
-    if let Some(Action::List(step @ (ListMove::Up | ListMove::Down))) = keymap::action(Place::List, key) {
+pub fn completion(app: &mut App, key: KeyEvent) -> TakenKey {
+    let Some(completion) = &mut app.completion else { return TakenKey::No };
+    if let Some(Action::List(step @ (ListMove::Up | ListMove::Down))) = keymap::action(KeyPlace::List, key) {
         completion.selection.step(step);
-        return Taken::Yes;
+        return TakenKey::Yes;
     }
-    match keymap::action(Place::Composer, key) {
+    match keymap::action(KeyPlace::Composer, key) {
         Some(Action::Escape) => complete::dismiss(app),
         Some(Action::Send) if matches!(completion.kind, CompletionKind::Commands) => {
             complete::accept(app);
-            return Taken::Send;
+            return TakenKey::Send;
         }
         Some(Action::Complete | Action::Send) if complete::accept(app) => {}
-        _ => return Taken::No,
+        _ => return TakenKey::No,
     }
-    Taken::Yes
+    TakenKey::Yes
 }
 
 pub fn write(app: &mut App, text: &str) {
@@ -120,7 +120,7 @@ pub fn change(app: &mut App, edit: EditCommand) {
 /// Keys of the prompt search; the composer is unchanged until a prompt is taken.
 pub fn search(app: &mut App, key: KeyEvent) {
     let Some(search) = &mut app.search else { return };
-    match keymap::action(Place::Composer, key) {
+    match keymap::action(KeyPlace::Composer, key) {
         // As in a shell, Ctrl-R again goes to the next older one.
         Some(Action::HistorySearch | Action::Edit(EditCommand::Down)) => {
             search.selection.step(ListMove::Down);

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 
-use super::composer_keys::{self, Taken};
+use super::composer_keys::{self, TakenKey};
 use super::on_popup::{popup_key, question_key, take_reply};
 use super::{on_event, viewing};
 use crate::tui::app::App;
@@ -11,7 +11,7 @@ use crate::tui::msg::{Cmd, Msg};
 use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::completion::complete;
 use crate::tui::render::theme::Look;
-use crate::tui::terminal::key_table::{Action, EditCommand, Place};
+use crate::tui::terminal::key_table::{Action, EditCommand, KeyPlace};
 use crate::tui::terminal::{key_name, keymap};
 use base::protocol::op::{Control, Undo};
 use base::text;
@@ -101,7 +101,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
     let chord = std::mem::take(&mut app.chord);
     let quit_armed = std::mem::take(&mut app.quit_armed);
     let escape_armed = std::mem::take(&mut app.escape_armed);
-    match keymap::action(Place::Everywhere, key) {
+    match keymap::action(KeyPlace::Everywhere, key) {
         Some(Action::Suspend) => return app.command(Cmd::Suspend),
         Some(Action::Redraw) => return app.command(Cmd::ClearScreen { forget: false }),
         Some(Action::FoldTodos) => {
@@ -122,7 +122,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
     if app.search.is_some() && !app.answering() {
         return composer_keys::search(app, key);
     }
-    let action = match keymap::action(Place::Composer, key) {
+    let action = match keymap::action(KeyPlace::Composer, key) {
         Some(Action::Edit(EditCommand::LineEnd)) if chord => Some(Action::Editor),
         action => action,
     };
@@ -134,9 +134,9 @@ fn on_key(app: &mut App, key: KeyEvent) {
         return;
     }
     match composer_keys::completion(app, key) {
-        Taken::No => {}
-        Taken::Yes => return,
-        Taken::Send => return composer_keys::enter(app),
+        TakenKey::No => {}
+        TakenKey::Yes => return,
+        TakenKey::Send => return composer_keys::enter(app),
     }
     if composer_keys::vim(app, key, action) {
         return;

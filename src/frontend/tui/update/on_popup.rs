@@ -5,7 +5,7 @@ use crossterm::event::KeyEvent;
 use super::{composer_keys, viewing};
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
-use crate::tui::popup::approval::Reply;
+use crate::tui::popup::approval::ApprovalReply;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::question::Taken;
 use base::protocol::approval::Answer;
@@ -54,19 +54,19 @@ pub fn question_key(app: &mut App, key: KeyEvent) -> bool {
     true
 }
 
-pub fn take_reply(app: &mut App, reply: Reply) {
+pub fn take_reply(app: &mut App, reply: ApprovalReply) {
     match reply {
-        Reply::Stop if app.turn.is_some() => app.interrupt(),
-        Reply::Stop => decline(app),
-        Reply::Answer(answer) if !app.questions.is_empty() => {
+        ApprovalReply::Stop if app.turn.is_some() => app.interrupt(),
+        ApprovalReply::Stop => decline(app),
+        ApprovalReply::Answer(answer) if !app.questions.is_empty() => {
             let id = app.questions.remove(0).id;
             app.send(Control::Answer { id, answer });
         }
-        Reply::Answer(_) => {}
-        Reply::Edit(path) => app.command(Cmd::Edit(path)),
+        ApprovalReply::Answer(_) => {}
+        ApprovalReply::Edit(path) => app.command(Cmd::Edit(path)),
     }
 }
 
 pub fn decline(app: &mut App) {
-    take_reply(app, Reply::Answer(Answer::no()));
+    take_reply(app, ApprovalReply::Answer(Answer::no()));
 }

@@ -24,14 +24,14 @@ const PING: Duration = Duration::from_secs(5);
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
 /// Dropping it closes the connection and ends the program started for it.
-pub struct Connection {
+pub struct McpConnection {
     pub(super) running: RunningService<RoleClient, Handler>,
     pub calls: Arc<Calls>,
     pub(super) service: Option<Service>,
     pub(super) call_timeout: Duration,
 }
 
-impl Connection {
+impl McpConnection {
     pub fn is_closed(&self) -> bool {
         self.running.is_closed() || self.running.peer().is_transport_closed()
     }

@@ -16,14 +16,14 @@ use rmcp::{ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
 use tokio::time::timeout;
 
 use super::bounded::{BoundedOutput, MAX_MESSAGE_BYTES};
-use super::connection::Connection;
+use super::connection::McpConnection;
 use super::credentials::{self, CredentialFile};
 use super::error::{McpError, root_cause};
 use super::handler::{Calls, Handler};
 use super::host::HostTransport;
 use super::http;
 use super::sign_in::{ShowPage, SignIn};
-use super::stdio::{self, Program};
+use super::stdio::{self, McpProgram};
 use crate::mcp::config::server::{self, OAuth, Server, Transport};
 use base::process::run::Exit;
 use base::process::service::Service;
@@ -37,7 +37,7 @@ const PROBE: Duration = Duration::from_secs(10);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 #[derive(Clone)]
-pub struct Place {
+pub struct ServerPlace {
     pub root: PathBuf,
     pub sandbox: Arc<Sandbox>,
     /// The folder for servers in the user's state.
@@ -47,7 +47,7 @@ pub struct Place {
     pub show: Option<ShowPage>,
 }
 
-impl Place {
+impl ServerPlace {
     pub fn folder_of(&self, server: &Server) -> PathBuf {
         self.state.join(credentials::folder_name(&server.name, &server.origin))
     }
@@ -60,9 +60,9 @@ impl Place {
 /// If `challenge` is given (from a refused request), signs in first.
 pub async fn connect(
     server: &Server,
-    place: &Place,
+    place: &ServerPlace,
     challenge: Option<&str>,
-) -> Result<Connection, McpError> {
+) -> Result<McpConnection, McpError> {
     match &server.transport {
         Transport::Stdio { .. } => over_stdio(server, place).await,
         Transport::Host => over_host(server, place).await,
@@ -82,12 +82,12 @@ pub async fn connect(
 
 async fn signed_in(
     server: &Server,
-    place: &Place,
+    place: &ServerPlace,
     url: &str,
     headers: &[(String, String)],
     oauth: &OAuth,
     challenge: Option<&str>,
-) -> Result<Connection, McpError> {
+) -> Result<McpConnection, McpError> {
     let mut oauth = oauth.clone();
     let texts = [&mut oauth.client_id, &mut oauth.client_secret, &mut oauth.private_key_file];
     for text in texts.into_iter().flatten() {
@@ -115,11 +115,11 @@ async fn signed_in(
 
 async fn over_http(
     server: &Server,
-    place: &Place,
+    place: &ServerPlace,
     url: &str,
     headers: &[(String, String)],
     tokens: Option<AuthorizationManager>,
-) -> Result<Connection, McpError> {
+) -> Result<McpConnection, McpError> {
     let client = AuthClient::new(
         http::client(url).map_err(McpError::Start)?,
         match tokens {
@@ -144,7 +144,7 @@ async fn over_http(
     handshake(server, place, open).await
 }
 
-async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpError> {
+async fn over_stdio(server: &Server, place: &ServerPlace) -> Result<McpConnection, McpError> {
     let open = |calls: Arc<Calls>| async move {
         let (program, sandbox) = (program(server, place)?, Arc::clone(&place.sandbox));
         let started = task::blocking(move || stdio::start(program, &sandbox)).await;
@@ -159,7 +159,7 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
     handshake(server, place, open).await
 }
 
-async fn over_host(server: &Server, place: &Place) -> Result<Connection, McpError> {
+async fn over_host(server: &Server, place: &ServerPlace) -> Result<McpConnection, McpError> {
     let gone = || McpError::Start("no program serves it".to_owned());
     let host = place.host.as_ref().ok_or_else(gone)?;
     let open = |_| ready(Ok((HostTransport::new(Arc::clone(host), server.name.clone()), None)));
@@ -171,9 +171,9 @@ async fn over_host(server: &Server, place: &Place) -> Result<Connection, McpErro
 /// greeted as up to 2025-11-25: most only know that, and many of those leave a question before the greeting unanswered.
 async fn handshake<T, E, A, F>(
     server: &Server,
-    place: &Place,
+    place: &ServerPlace,
     open: impl Fn(Arc<Calls>) -> F,
-) -> Result<Connection, McpError>
+) -> Result<McpConnection, McpError>
 where
     F: Future<Output = Result<(T, Option<Service>), McpError>>,
     T: IntoTransport<RoleClient, E, A>,
@@ -199,11 +199,11 @@ where
 /// With an error, whether the other way to greet it may work.
 async fn attempt<T, E, A, F>(
     server: &Server,
-    place: &Place,
+    place: &ServerPlace,
     open: &impl Fn(Arc<Calls>) -> F,
     mode: ClientLifecycleMode,
     limit: Duration,
-) -> Result<Connection, (McpError, bool)>
+) -> Result<McpConnection, (McpError, bool)>
 where
     F: Future<Output = Result<(T, Option<Service>), McpError>>,
     T: IntoTransport<RoleClient, E, A>,
@@ -215,7 +215,7 @@ where
     let error = match (timeout(limit, serve).await, service) {
         (Ok(Ok(running)), service) => {
             calls.watch(running.peer().clone());
-            return Ok(Connection { running, calls, service, call_timeout: server.call_timeout });
+            return Ok(McpConnection { running, calls, service, call_timeout: server.call_timeout });
         }
         (Ok(Err(error)), _) if another_lifecycle_may_work(&error) => return Err((start_error(&error), true)),
         (Ok(Err(error)), None) => start_error(&error),
@@ -261,20 +261,20 @@ fn complaint(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("; it wrote: {text}") }
 }
 
-fn handler(server: &Server, place: &Place, calls: &Arc<Calls>) -> Handler {
+fn handler(server: &Server, place: &ServerPlace, calls: &Arc<Calls>) -> Handler {
     let root = reqwest::Url::from_directory_path(&place.root).map_or_else(|()| String::new(), String::from);
     let root = root.trim_end_matches('/').to_owned();
     Handler { server: server.name.clone(), root, calls: Arc::clone(calls) }
 }
 
-fn program(server: &Server, place: &Place) -> Result<Program, McpError> {
+fn program(server: &Server, place: &ServerPlace) -> Result<McpProgram, McpError> {
     let Transport::Stdio { command, args, env, cwd, profile } = &server.transport else {
         return Err(McpError::Start("it isn't a program".to_owned()));
     };
     let expand = |text: &String| expand(text, server, place);
     let cwd = cwd.as_ref().map(expand).transpose()?;
     let env = env.iter().map(|(name, value)| Ok((name.clone(), expand(value)?)));
-    Ok(Program {
+    Ok(McpProgram {
         command: expand(command)?,
         args: args.iter().map(expand).collect::<Result<_, _>>()?,
         env: env.collect::<Result<_, McpError>>()?,
@@ -284,7 +284,7 @@ fn program(server: &Server, place: &Place) -> Result<Program, McpError> {
     })
 }
 
-fn expand(text: &str, server: &Server, place: &Place) -> Result<String, McpError> {
+fn expand(text: &str, server: &Server, place: &ServerPlace) -> Result<String, McpError> {
     let value = |name: &str| match name {
         // Claude Code sets it for the servers it starts.
         "CLAUDE_PROJECT_DIR" => Some(place.root.to_string_lossy().into_owned()),

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::mcp::config::server::Profile;
+use crate::mcp::config::server::ServerProfile;
 use base::file;
 use base::process::service::{self, Service, ServiceSpec};
 use guard::sandbox::launch;
@@ -26,19 +26,19 @@ const XDG: [(&str, &str); 4] = [
 const TOOLS: &str = include_str!("homes.txt");
 
 /// With all variables expanded.
-pub struct Program {
+pub struct McpProgram {
     pub command: String,
     pub args: Vec<String>,
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
     /// `None`: not sandboxed.
-    pub profile: Option<Profile>,
+    pub profile: Option<ServerProfile>,
     pub own_folder: PathBuf,
 }
 
 /// Blocks.
-pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildStdin, ChildStdout)> {
-    let Program { command, args, mut env, cwd, profile, own_folder } = program;
+pub fn start(program: McpProgram, sandbox: &Sandbox) -> io::Result<(Service, ChildStdin, ChildStdout)> {
+    let McpProgram { command, args, mut env, cwd, profile, own_folder } = program;
     let wrapper = match profile {
         None => launch::end_with_command(),
         Some(profile) => {

@@ -264,7 +264,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::mcp::config::server::Profile;
+    use crate::mcp::config::server::ServerProfile;
 
     fn written(value: Value) -> Value {
         serde_json::to_value(Entry::read(&value).unwrap().with_variables_in_our_form(true)).unwrap()
@@ -313,7 +313,7 @@ mod tests {
             Transport::Stdio { profile, .. } => profile.clone(),
             _ => panic!("stdio"),
         };
-        assert_eq!(profile(0), Some(Profile { network: false, folders: Vec::new() }));
+        assert_eq!(profile(0), Some(ServerProfile { network: false, folders: Vec::new() }));
         assert_eq!((profile(1), servers[0].shown()), (None, "/a b/c".to_owned()));
         assert!(
             problems.len() == 2 && problems[0].contains("'bad' is ignored: it has neither"),

@@ -36,7 +36,7 @@ pub enum Transport {
         env: Vec<(String, String)>,
         cwd: Option<String>,
         /// `None`: not sandboxed.
-        profile: Option<Profile>,
+        profile: Option<ServerProfile>,
     },
     Http {
         url: String,
@@ -50,12 +50,12 @@ pub enum Transport {
 /// What a sandboxed server may do besides reading and changing the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Profile {
+pub struct ServerProfile {
     pub network: bool,
     pub folders: Vec<PathBuf>,
 }
 
-impl Default for Profile {
+impl Default for ServerProfile {
     /// Most servers front a network service, and `npx` and `uvx` download them.
     fn default() -> Self {
         Self { network: true, folders: Vec::new() }

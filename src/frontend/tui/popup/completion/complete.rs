@@ -2,7 +2,7 @@
 
 use super::files::{self, FileRanking};
 use super::shell_words;
-use super::state::{Completion, CompletionKind, Offer};
+use super::state::{Candidate, Completion, CompletionKind};
 use crate::tui::app::App;
 use crate::tui::command::table::COMMANDS;
 use base::protocol::op::Quick;
@@ -69,7 +69,7 @@ pub fn shell_words(app: &mut App, before: &str, words: Vec<String>) {
             if common.trim_end().len() > before.len() - at {
                 app.composer.complete(at, common.trim_end());
             }
-            let offer = |word: &String| Offer::new(word, shell_words::insertion(word));
+            let offer = |word: &String| Candidate::new(word, shell_words::insertion(word));
             let offers = words.iter().map(offer).collect();
             app.completion = Some(Completion::new(CompletionKind::Shell, at, offers));
         }
@@ -81,13 +81,13 @@ pub fn mention(path: &str) -> String {
 }
 
 /// The commands that start with the composer's text, if that is one word from `/` on. Built-in names take precedence.
-fn commands(app: &App) -> Vec<Offer> {
+fn commands(app: &App) -> Vec<Candidate> {
     let text = app.composer.text();
     let typed = text.strip_prefix('/').filter(|typed| !typed.contains(char::is_whitespace));
     let Some(typed) = typed.filter(|_| app.composer.cursor() == text.len()) else { return Vec::new() };
     let own = app.own_commands.iter().filter(|row| COMMANDS.iter().all(|[name, ..]| *name != row.name));
     let all = COMMANDS.iter().copied().chain(own.map(|row| [&*row.name, &row.args, &row.help]));
-    let offer = |[name, args, help]: [&str; 3]| Offer {
+    let offer = |[name, args, help]: [&str; 3]| Candidate {
         shown: format!("/{name} {args}"),
         help: Some(help.to_owned()),
         insertion: format!("/{name} "),

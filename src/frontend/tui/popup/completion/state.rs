@@ -11,14 +11,14 @@ use crate::tui::render::wrap;
 use base::sanitize;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct Candidate {
     pub shown: String,
     pub help: Option<String>,
     /// Replaces the text from [`Completion::at`].
     pub insertion: String,
 }
 
-impl Offer {
+impl Candidate {
     pub fn new(shown: &str, insertion: String) -> Self {
         Self { shown: shown.to_owned(), help: None, insertion }
     }
@@ -35,12 +35,12 @@ pub enum CompletionKind {
 pub struct Completion {
     pub kind: CompletionKind,
     pub at: usize,
-    offers: Vec<Offer>,
+    offers: Vec<Candidate>,
     pub selection: Selection,
 }
 
 impl Completion {
-    pub fn new(kind: CompletionKind, at: usize, offers: Vec<Offer>) -> Self {
+    pub fn new(kind: CompletionKind, at: usize, offers: Vec<Candidate>) -> Self {
         Self { kind, at, selection: Selection::new(offers.len()), offers }
     }
 
@@ -53,12 +53,12 @@ impl Completion {
     fn offer_files(&mut self) {
         if let CompletionKind::Files(ranking) = &self.kind {
             self.at = ranking.token.at;
-            self.offers = ranking.found().map(|path| Offer::new(path, files::insertion(path))).collect();
+            self.offers = ranking.found().map(|path| Candidate::new(path, files::insertion(path))).collect();
             self.selection = Selection::new(self.offers.len());
         }
     }
 
-    pub fn refresh(&mut self, offers: Vec<Offer>) {
+    pub fn refresh(&mut self, offers: Vec<Candidate>) {
         if offers != self.offers {
             (self.selection, self.offers) = (Selection::new(offers.len()), offers);
         }
@@ -84,7 +84,7 @@ impl Completion {
         }
     }
 
-    pub fn chosen(&self) -> Option<&Offer> {
+    pub fn chosen(&self) -> Option<&Candidate> {
         self.offers.get(self.selection.index)
     }
 
