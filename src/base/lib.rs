@@ -8,6 +8,7 @@ pub mod file;
 pub mod folder;
 pub mod format;
 pub mod git_index;
+pub mod json_rpc;
 pub mod model;
 pub mod parallel;
 pub mod path;

@@ -1,54 +1,35 @@
 //! The client at the other end: sends messages in order, matches answers to questions, and reads its messages: one
 //! JSON-RPC 2.0 message per line, with a size limit. Anything else is skipped with an error reply.
 
-use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
     Error, ErrorCode, RequestId, SessionId, SessionNotification, SessionUpdate,
 };
-use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::acp::error;
+use base::json_rpc::{self, OpenRequests};
 use base::sanitize;
 use base::text::human_bytes;
 
-type Reply = Result<Value, Error>;
+type ClientReply = Result<Value, Error>;
 
 /// Cheap to clone. The queue is unbounded so that sending never waits.
 #[derive(Clone)]
 pub struct Client {
     lines: mpsc::UnboundedSender<String>,
-    asked: Arc<Mutex<Asked>>,
-}
-
-#[derive(Default)]
-struct Asked {
-    last: i64,
-    waiting: HashMap<i64, oneshot::Sender<Reply>>,
-}
-
-struct Waiting {
-    asked: Arc<Mutex<Asked>>,
-    number: i64,
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.asked.lock().waiting.remove(&self.number);
-    }
+    requests: OpenRequests<ClientReply>,
 }
 
 impl Client {
     pub fn new() -> (Self, mpsc::UnboundedReceiver<String>) {
         let (lines, receiver) = mpsc::unbounded_channel();
-        (Self { lines, asked: Arc::default() }, receiver)
+        (Self { lines, requests: OpenRequests::default() }, receiver)
     }
 
     fn send(&self, message: &Value) {
@@ -60,16 +41,13 @@ impl Client {
 
     pub fn update(&self, session: &SessionId, update: SessionUpdate) {
         let params = SessionNotification::new(session.clone(), update);
-        self.send(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
+        self.send(&json_rpc::notification("session/update", params));
     }
 
     pub fn answer(&self, id: &RequestId, answer: Result<impl Serialize, Error>) {
         let value =
             answer.and_then(|result| serde_json::to_value(result).map_err(Error::into_internal_error));
-        self.send(&match value {
-            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-            Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
-        });
+        self.send(&json_rpc::response(id, value));
     }
 
     pub fn refuse(&self, id: &RequestId, error: Error) {
@@ -82,29 +60,17 @@ impl Client {
         method: &str,
         params: Value,
     ) -> impl Future<Output = Result<R, Error>> + Send + use<R> {
-        let (sender, receiver) = oneshot::channel();
-        let number = {
-            let mut asked = self.asked.lock();
-            asked.last += 1;
-            let number = asked.last;
-            asked.waiting.insert(number, sender);
-            number
-        };
-        let waiting = Waiting { asked: Arc::clone(&self.asked), number };
-        self.send(&json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params}));
+        let mut request = self.requests.open();
+        self.send(&json_rpc::request(request.id, method, params));
         async move {
-            let reply = receiver.await;
-            drop(waiting);
-            let value = reply.unwrap_or_else(|_| Err(Error::internal_error()))?;
+            let value = (&mut request.reply).await.unwrap_or_else(|_| Err(Error::internal_error()))?;
             serde_json::from_value(value).map_err(Error::into_internal_error)
         }
     }
 
-    pub fn answered(&self, id: &RequestId, reply: Reply) {
-        let RequestId::Number(number) = id else { return };
-        let waiting = self.asked.lock().waiting.remove(number);
-        if let Some(waiting) = waiting {
-            let _ = waiting.send(reply);
+    pub fn answered(&self, id: &RequestId, reply: ClientReply) {
+        if let RequestId::Number(id) = id {
+            self.requests.answer(*id, reply);
         }
     }
 }

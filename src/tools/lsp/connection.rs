@@ -2,16 +2,14 @@
 //! Protocol 3.17 says ("Base Protocol"). Anything else, such as a line printed by mistake, is skipped; unlimited output
 //! is an error.
 
-use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
+use base::json_rpc::{self, OpenRequest, OpenRequests};
 use base::process::task;
 
 const WAITING: usize = 256;
@@ -29,20 +27,19 @@ type Reply = Result<Value, RequestError>;
 
 pub struct LspConnection {
     out: mpsc::Sender<Vec<u8>>,
-    pending: Mutex<HashMap<i64, oneshot::Sender<Reply>>>,
-    last_id: AtomicI64,
+    requests: OpenRequests<Reply>,
 }
 
-/// A pending request: dropping it before the answer cancels it.
-struct Pending<'a> {
+/// Dropping it before the answer cancels it.
+struct Cancelable<'a> {
     connection: &'a LspConnection,
-    id: i64,
+    request: OpenRequest<Reply>,
 }
 
-impl Drop for Pending<'_> {
+impl Drop for Cancelable<'_> {
     fn drop(&mut self) {
-        if self.connection.pending.lock().remove(&self.id).is_some() {
-            self.connection.notify("$/cancelRequest", json!({"id": self.id}));
+        if self.request.is_open() {
+            self.connection.notify("$/cancelRequest", json!({"id": self.request.id}));
         }
     }
 }
@@ -58,7 +55,7 @@ impl LspConnection {
                 }
             }
         });
-        Self { out, pending: Mutex::default(), last_id: AtomicI64::new(0) }
+        Self { out, requests: OpenRequests::default() }
     }
 
     fn send(&self, message: &Value) -> bool {
@@ -67,18 +64,15 @@ impl LspConnection {
 
     /// False if the server accepts no more messages.
     pub fn notify(&self, method: &str, params: Value) -> bool {
-        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+        self.send(&json_rpc::notification(method, params))
     }
 
     pub async fn request(&self, method: &str, params: Value, limit: Duration) -> Reply {
-        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let (sender, answer) = oneshot::channel();
-        self.pending.lock().insert(id, sender);
-        let _pending = Pending { connection: self, id };
-        if !self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})) {
+        let mut waiting = Cancelable { connection: self, request: self.requests.open() };
+        if !self.send(&json_rpc::request(waiting.request.id, method, params)) {
             return Err(RequestError::Ended);
         }
-        match tokio::time::timeout(limit, answer).await {
+        match tokio::time::timeout(limit, &mut waiting.request.reply).await {
             Ok(answer) => answer.unwrap_or(Err(RequestError::Ended)),
             Err(_) => Err(RequestError::Late),
         }
@@ -86,30 +80,24 @@ impl LspConnection {
 
     /// Answers a request of the server; `None` means an unknown method.
     pub fn respond(&self, id: &Value, answer: Option<Value>) {
-        self.send(&match answer {
-            Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-            None => {
-                let error = json!({"code": -32601, "message": "not supported"});
-                json!({"jsonrpc": "2.0", "id": id, "error": error})
-            }
-        });
+        let answer = answer.ok_or_else(|| json!({"code": -32601, "message": "not supported"}));
+        self.send(&json_rpc::response(id, answer));
     }
 
     pub fn answered(&self, mut message: Value) {
-        let sender = message["id"].as_i64().and_then(|id| self.pending.lock().remove(&id));
-        let Some(sender) = sender else { return };
-        let error = message["error"].take();
-        let _ = sender.send(match error {
+        let Some(id) = message["id"].as_i64() else { return };
+        let reply = match message["error"].take() {
             Value::Null => Ok(message["result"].take()),
             error => Err(RequestError::Refused {
                 code: error["code"].as_i64().unwrap_or(0),
                 message: error["message"].as_str().unwrap_or("").to_owned(),
             }),
-        });
+        };
+        self.requests.answer(id, reply);
     }
 
     pub fn close(&self) {
-        self.pending.lock().clear();
+        self.requests.close();
     }
 }
 
