@@ -1,15 +1,13 @@
 //! Fetches one page. Addresses are checked at connection time, so that a name can't change its meaning in between. A
 //! proxy resolves names itself; they are also checked here if possible. Never sends keys, cookies or a referrer.
 
-use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use hyper::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response, Url};
 use thiserror::Error;
 use tokio::net::lookup_host;
@@ -17,7 +15,7 @@ use tokio::net::lookup_host;
 use super::address;
 use base::model::envelope::ErrorCode;
 use base::model::provider::ProviderError;
-use provider::wire::http;
+use provider::wire::http::{self, Body, BodyError};
 
 pub const MAX_BYTES: usize = 5 * 1024 * 1024;
 const MAX_REDIRECTS: usize = 10;
@@ -115,42 +113,28 @@ fn redirect(response: &Response) -> Option<String> {
     Some(String::from_utf8_lossy(target.as_bytes()).into_owned())
 }
 
-async fn receive(url: Url, mut response: Response) -> Result<Fetched, WebError> {
-    let header = |headers: &HeaderMap, name| {
-        headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase())
-    };
+/// Stops past the limit: a small page may expand to any size.
+async fn receive(url: Url, response: Response) -> Result<Fetched, WebError> {
     let status = response.status().as_u16();
-    let content_type = header(response.headers(), CONTENT_TYPE).unwrap_or_default();
-    let encoding = header(response.headers(), CONTENT_ENCODING).unwrap_or_default();
+    let content_type = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase());
+    let mut body = Body::new(response);
     let mut bytes = Vec::new();
     while bytes.len() <= MAX_BYTES {
-        let chunk = response.chunk().await;
-        match chunk
-            .map_err(|error| failed(format!("{url} stopped in the middle: {}", http::root_cause(&error))))?
-        {
-            Some(chunk) => bytes.extend_from_slice(&chunk),
-            None => break,
+        match body.chunk().await {
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(None) => break,
+            Err(BodyError::Transport(error)) => {
+                return Err(failed(format!("{url} stopped in the middle: {}", http::root_cause(&error))));
+            }
+            Err(error) => return Err(failed(format!("can't read {url}: {error}"))),
         }
     }
-    let whole = bytes.len() <= MAX_BYTES;
-    let mut bytes = match encoding.as_str() {
-        "" | "identity" => bytes,
-        "gzip" | "x-gzip" => inflated(MultiGzDecoder::new(&bytes[..]), whole, &url)?,
-        "deflate" => inflated(ZlibDecoder::new(&bytes[..]), whole, &url)?,
-        other => return Err(failed(format!("{url} uses the unsupported compression {other}"))),
-    };
-    let cut = !whole || bytes.len() > MAX_BYTES;
+    let cut = bytes.len() > MAX_BYTES;
     bytes.truncate(MAX_BYTES);
-    Ok(Fetched { url, status, content_type, bytes, cut })
-}
-
-/// Stops one byte past the limit: a small page may expand to any size. Partial data has no valid end.
-fn inflated(decoder: impl Read, whole: bool, url: &Url) -> Result<Vec<u8>, WebError> {
-    let mut plain = Vec::new();
-    match decoder.take(MAX_BYTES as u64 + 1).read_to_end(&mut plain) {
-        Err(error) if whole => Err(failed(format!("{url} has damaged compressed data: {error}"))),
-        _ => Ok(plain),
-    }
+    Ok(Fetched { url, status, content_type: content_type.unwrap_or_default(), bytes, cut })
 }
 
 fn failed(message: String) -> WebError {
