@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::note;
 use super::renewed::renewed;
 use super::thresholds::Thresholds;
-use super::working_set::Views;
+use super::working_set::{STALE_WEIGHT, Views};
 use crate::history::entry::{HistoryEntry, tokens_of};
 use crate::history::manager::HistoryManager;
 use crate::history::references;
@@ -123,10 +123,16 @@ impl<'a> FoldPlan<'a> {
                 let pair = [&entries[call], &entries[result]];
                 let stays = |entry: &&HistoryEntry| entry.pinned || referenced.contains(&entry.id);
                 let age = now.saturating_sub(entries[result].arrived_at);
-                if self.folded[result] || age < self.goal.keep_requests || pair.iter().any(stays) {
+                let weight = views.weight(entries[result].id);
+                // What is stale was seen once.
+                let keep = if weight >= STALE_WEIGHT {
+                    self.goal.keep_requests.min(1)
+                } else {
+                    self.goal.keep_requests
+                };
+                if self.folded[result] || age < keep || pair.iter().any(stays) {
                     continue;
                 }
-                let weight = views.weight(entries[result].id);
                 found.push((age as f64 * weight, call, result, weight < 1.0));
             }
         }

@@ -1,6 +1,8 @@
 //! The program's note in place of folded steps: what the agent said, changed, read and ran. Facts of the log
 //! only, each with its place; nothing that could pass for text of a file. Pure.
 
+use std::collections::HashMap;
+
 use super::renewed;
 use super::thresholds::Thresholds;
 use super::working_set;
@@ -8,6 +10,7 @@ use crate::compress::lines;
 use crate::history::entry::HistoryEntry;
 use crate::session::record::FormName;
 use crate::tokens::estimate::estimate;
+use base::model::call::ToolCall;
 use base::model::envelope::Status;
 use base::model::facts::Touch;
 use base::model::item::{Item, ItemId, LEFT_OUT, ToolResult};
@@ -28,8 +31,8 @@ const LINE_CHARS: usize = 120;
 const LONG_WORDS_CHARS: usize = 600;
 
 #[derive(Default)]
-struct TouchedFile<'a> {
-    path: &'a str,
+struct TouchedFile {
+    path: String,
     done: Vec<(String, ItemId)>,
     /// Edits that failed, and that no later one made up for.
     failed: Vec<ItemId>,
@@ -38,7 +41,7 @@ struct TouchedFile<'a> {
     defined: Vec<String>,
 }
 
-impl TouchedFile<'_> {
+impl TouchedFile {
     fn line(&self) -> String {
         let runs = self.done.chunk_by(|a, b| a.0 == b.0).map(|run| {
             let ids: Vec<String> = run.iter().map(|(_, id)| id.to_string()).collect();
@@ -82,14 +85,16 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
     let mut words: Vec<&str> = Vec::new();
     let mut files: Vec<TouchedFile> = Vec::new();
     let mut ran: Vec<(String, String)> = Vec::new();
+    let mut calls: HashMap<&str, &ToolCall> = HashMap::new();
     for entry in folded {
         match &*entry.item {
+            Item::ToolCall(call) => drop(calls.insert(&call.id, call)),
             Item::Assistant { text, .. } => words.push(text.trim()),
             Item::Image(image) => {
                 let line = image.placeholder(LEFT_OUT);
                 ran.push((line.clone(), line));
             }
-            Item::ToolResult(result) => match file_of(result) {
+            Item::ToolResult(result) => match file_of(result, calls.get(&*result.call_id).copied()) {
                 Some((path, verb)) => {
                     let at = files.iter().position(|file| file.path == path).unwrap_or_else(|| {
                         files.push(TouchedFile { path, ..TouchedFile::default() });
@@ -163,16 +168,18 @@ fn kept_words(words: &[&str], max_tokens: u32) -> Vec<String> {
 }
 
 /// The file that a call was about, and what it did there. Searches and commands are told by what they ran.
-fn file_of(result: &ToolResult) -> Option<(&str, String)> {
+fn file_of(result: &ToolResult, call: Option<&ToolCall>) -> Option<(String, String)> {
     let data = &result.envelope.data;
     if let Some(view) = data.view() {
         let lines = match (view.start_line, view.end_line) {
             (Some(from), Some(to)) => format!(" {from}-{to}"),
             _ => String::new(),
         };
-        return Some((view.path.as_deref()?, format!("read{lines}")));
+        return Some((view.path.clone()?, format!("read{lines}")));
     }
-    let (path, touch) = data.touched()?;
+    let Some((path, touch)) = data.touched() else {
+        return Some((working_set::failed_edit(result, call?)?, String::new()));
+    };
     let verb = match touch {
         Touch::Read => "read",
         Touch::Created => "created",
@@ -181,7 +188,7 @@ fn file_of(result: &ToolResult) -> Option<(&str, String)> {
         Touch::Unchanged => "unchanged",
         Touch::Listed | Touch::Searched | Touch::Noted => return None,
     };
-    Some((path, verb.to_owned()))
+    Some((path.to_owned(), verb.to_owned()))
 }
 
 /// Any other call: what ran, and how it ended, for a failure or a check with the line that tells most.
@@ -205,6 +212,12 @@ fn action(result: &ToolResult) -> (String, String) {
             None => result.tool.to_string(),
         },
     };
+    if let Observation::Search(Search { total_matches: Some(matches), .. }) = &*envelope.data.observation {
+        return (
+            subject,
+            format!(" → {}", text::plural(usize::try_from(*matches).unwrap_or(usize::MAX), "match")),
+        );
+    }
     let is_check =
         matches!(&*envelope.data.observation, Observation::Command(Command { check: Some(_), .. }));
     let line = if failed.is_empty() && !is_check { None } else { telling_line(&envelope.body) };
@@ -268,6 +281,35 @@ mod tests {
             None,
             0,
         )
+    }
+
+    #[test]
+    fn a_line_tells_the_file_of_a_failed_edit_what_edits_define_and_what_searches_found() {
+        let call = |id: u64, tool: &str, args: &str| {
+            let call = ToolCall { id: "c".into(), name: tool.into(), args: args.into() };
+            HistoryEntry::new(ItemId(id), Arc::new(Item::ToolCall(call)), None, 0)
+        };
+        let limits = Thresholds::of(base::config::settings::Profile::Default, 32_000);
+        let note = |entries: &[HistoryEntry]| render(&entries.iter().collect::<Vec<_>>(), &limits, 1_000);
+        let failed = Envelope::error(base::model::envelope::ErrorCode::InvalidParam, "occurs 2 times");
+        let edit = [
+            call(1, "MultiEdit", r#"{"path":"a.py","edits":[]}"#),
+            entry(2, "MultiEdit", failed.clone()),
+            call(3, "Bash", r#"{"path":"a.py"}"#),
+            entry(4, "Bash", failed),
+        ];
+        assert!(
+            note(&edit).ends_with("Files:\n- a.py: failed #2\nRan:\n- #4 Bash → failed]"),
+            "{}",
+            note(&edit)
+        );
+        let diff = "@@ -1,1 +1,4 @@\n+def new():\n+    pass\n+\n def old():\n";
+        let added = Envelope::success("").with("path", "a.py").with("applied", true).with("diff", diff);
+        let told = note(&[entry(1, "Edit", added)]);
+        assert!(told.ends_with("(+3 −0 lines: new)]"), "not the line below a blank one: {told}");
+        let search = |found: u64| Envelope::success("").with("pattern", "x").with("total_matches", found);
+        let told = note(&[entry(1, "Grep", search(0)), entry(2, "Grep", search(3).with("path", "src"))]);
+        assert!(told.ends_with("- #1 Grep x → 0 matches\n- #2 Grep x in src → 3 matches]"), "{told}");
     }
 
     #[test]

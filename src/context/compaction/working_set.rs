@@ -9,8 +9,9 @@ use crate::history::entry::HistoryEntry;
 use crate::history::manager::HistoryManager;
 use crate::history::references;
 use crate::session::record::FormName;
+use base::model::call::ToolCall;
 use base::model::envelope::Status;
-use base::model::item::{Item, ItemId};
+use base::model::item::{Item, ItemId, ToolResult};
 use base::model::observation::{Observation, View};
 
 /// The path of a file view: a Read, or a command that only shows one file.
@@ -43,6 +44,14 @@ pub fn changed_path(item: &Item) -> Option<(&str, bool)> {
     let applied = data.change()?.applied.unwrap_or(result.envelope.status != Status::Error);
     Some((data.path()?, matches!(*data.observation, Observation::Write(_)))).filter(|_| applied)
 }
+
+/// The path of an edit that failed: only its arguments name it.
+pub fn failed_edit(result: &ToolResult, call: &ToolCall) -> Option<String> {
+    let failed = result.envelope.status == Status::Error && EDITS.contains(&&*result.tool);
+    Some(call.parsed_args().ok().filter(|_| failed)?.get("path")?.as_str()?.to_owned())
+}
+
+const EDITS: [&str; 3] = ["Edit", "MultiEdit", "Write"];
 
 /// By how much the age of a result counts when room is needed, if not once.
 pub struct Views(HashMap<ItemId, f64>);
@@ -91,15 +100,30 @@ impl Views {
 }
 
 /// Before anything that isn't stale.
-const STALE_WEIGHT: f64 = 10_000.0;
+pub const STALE_WEIGHT: f64 = 10_000.0;
 
-/// Views that are stale: a later view covers the same or a wider range, the file was rewritten, or it was
+/// Edits that failed before another of the same file, and views that are stale: a later view covers the same or a wider range, the file was rewritten, or it was
 /// changed and a later view shows at least half of the range. The newest view and the changes after it stay.
 pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
     let mut later: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
     let mut changed: HashMap<&str, bool> = HashMap::new();
     let mut stale = HashSet::new();
+    let mut failed: HashMap<&str, (ItemId, &ToolResult)> = HashMap::new();
     for entry in entries.iter().rev() {
+        match &*entry.item {
+            Item::ToolResult(result) if result.envelope.status == Status::Error => {
+                failed.insert(&result.call_id, (entry.id, result));
+            }
+            Item::ToolCall(call) => {
+                let edit = failed.remove(&*call.id).map(|(id, result)| (id, failed_edit(result, call)));
+                if let Some((id, Some(path))) = edit
+                    && changed.contains_key(&*path)
+                {
+                    stale.insert(id);
+                }
+            }
+            _ => {}
+        }
         if let Some((path, whole)) = changed_path(&entry.item) {
             *changed.entry(path).or_default() |= whole;
         }
@@ -160,6 +184,26 @@ mod tests {
         let mut ids: Vec<u64> = superseded(&entries(results)).into_iter().map(|id| id.0).collect();
         ids.sort_unstable();
         ids
+    }
+
+    #[test]
+    fn a_failed_edit_is_stale_once_another_of_its_file_succeeded() {
+        let call = |id: u64, path: &str| {
+            let args = format!("{{\"path\":\"{path}\",\"old_string\":\"x\"}}");
+            let call = ToolCall { id: id.to_string().into(), name: "Edit".into(), args: args.into() };
+            HistoryEntry::new(ItemId(id * 2), Arc::new(Item::ToolCall(call)), None, 0)
+        };
+        let result = |id: u64, envelope: Envelope| {
+            let result = ToolResult::new(id.to_string(), "Edit", envelope);
+            HistoryEntry::new(ItemId(id * 2 + 1), Arc::new(Item::ToolResult(result)), None, 0)
+        };
+        let failed = || Envelope::error(base::model::envelope::ErrorCode::InvalidParam, "occurs 2 times");
+        let steps = [(1, "a.rs", failed()), (2, "b.rs", failed()), (3, "a.rs", change("Edit", true).1)];
+        let entries: Vec<HistoryEntry> = steps
+            .into_iter()
+            .flat_map(|(id, path, envelope)| [call(id, path), result(id, envelope)])
+            .collect();
+        assert_eq!(superseded(&entries), HashSet::from([ItemId(3)]));
     }
 
     #[test]
