@@ -63,12 +63,17 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
 /// What a terminal would show: escape sequences vanish, a carriage return restarts its line (of a progress bar only the
 /// last state stays), trailing blanks and runs of empty lines go.
 fn on_terminal(text: &str) -> Cow<'_, str> {
-    if !text.contains(['\r', '\u{1b}', '\u{8}']) && !text.contains("\n\n\n") && !text.contains(" \n") {
+    let noise = ["\n\n\n", " \n", "%]\n"];
+    if !text.contains(['\r', '\u{1b}', '\u{8}']) && !noise.iter().any(|noise| text.contains(noise)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut empty = 0;
-    for line in text.split('\n') {
+    let mut lines = text.split('\n').peekable();
+    while let Some(line) = lines.next() {
+        if are_dots(line) && lines.peek().is_some_and(|next| are_dots(next)) {
+            continue;
+        }
         let line = strip_escapes(line);
         let shown = overwritten(line.trim_end_matches('\r'));
         let shown = shown.trim_end();
@@ -81,6 +86,11 @@ fn on_terminal(text: &str) -> Cow<'_, str> {
     }
     out.pop();
     Cow::Owned(out)
+}
+
+/// A line of passed tests as pytest shows them.
+fn are_dots(line: &str) -> bool {
+    line.starts_with('.') && line.trim_start_matches(['.', 's', 'x', ' ']).starts_with('[') && line.ends_with("%]")
 }
 
 /// The last state of an overwritten line: the text after the last carriage return that isn't blank.
@@ -130,6 +140,8 @@ mod tests {
         assert_eq!(on_terminal(" 10%\r 50%\r100% done\r\nnext"), "100% done\nnext");
         assert_eq!(on_terminal("\u{1b}[32mok\u{1b}[0m\u{1b}]0;title\u{7}!"), "ok!");
         assert_eq!(on_terminal("a\n\n\n\nb  \n"), "a\n\nb\n");
+        let dots = "....s [ 30%]\n..... [ 60%]\n..F.. [ 90%]\n. [100%]\n";
+        assert_eq!(on_terminal(dots), "..... [ 60%]\n..F.. [ 90%]\n. [100%]\n");
         assert!(matches!(on_terminal("plain\ntext"), Cow::Borrowed(_)));
     }
 }
