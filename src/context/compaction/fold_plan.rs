@@ -140,10 +140,12 @@ impl<'a> FoldPlan<'a> {
         found.into_iter().map(|(_, call, result, newest_view)| (call, result, newest_view)).collect()
     }
 
-    /// Words, reasoning, reminders of steps whose calls are all folded.
+    /// Words and reasoning up to the last step that lost a call, and what was told after steps that lost all.
     fn fold_around(&mut self, rounds: &[HistoryRound], now: u64) {
         for (number, round) in rounds.iter().enumerate() {
             let finished = number + 1 < rounds.len() || !round.running;
+            let leaves = |step: &HistoryStep| step.calls.iter().any(|(_, result)| self.folded[*result]);
+            let last = round.steps.iter().rposition(leaves);
             for (at, step) in round.steps.iter().enumerate() {
                 if step.is_answer() {
                     // An answer that more steps follow is no closing one.
@@ -151,14 +153,12 @@ impl<'a> FoldPlan<'a> {
                     if at + 1 < round.steps.len() && old {
                         self.fold_all(&step.said);
                     }
-                } else if !step.open && step.calls.iter().all(|(_, result)| self.folded[*result]) {
+                } else if Some(at) <= last {
+                    // The note stands before all that is left, and words are read in the order in which they were said.
                     self.fold_all(&step.said);
-                    self.fold_all(&step.after);
-                } else if step.calls.iter().any(|(_, result)| self.folded[*result]) {
-                    // Reasoning belongs to the whole reply.
-                    let is_thought = |at: &usize| matches!(&*self.entries[*at].item, Item::Reasoning(_));
-                    let thoughts: Vec<usize> = step.said.iter().copied().filter(is_thought).collect();
-                    self.fold_all(&thoughts);
+                    let is_done = |at: &usize| self.is_folded(step) || self.asks_for_findings(*at);
+                    let after: Vec<usize> = step.after.iter().copied().filter(is_done).collect();
+                    self.fold_all(&after);
                 }
             }
             if finished && round.steps.first().is_some_and(|step| self.is_folded(step)) {
@@ -169,6 +169,10 @@ impl<'a> FoldPlan<'a> {
 
     fn is_folded(&self, step: &HistoryStep) -> bool {
         !step.calls.is_empty() && step.calls.iter().all(|(_, result)| self.folded[*result])
+    }
+
+    fn asks_for_findings(&self, index: usize) -> bool {
+        matches!(&*self.entries[index].item, Item::Reminder(reminder) if reminder.about == ReminderTopic::Fold)
     }
 
     fn fold_all(&mut self, indices: &[usize]) {

@@ -90,7 +90,9 @@ fn on_terminal(text: &str) -> Cow<'_, str> {
 
 /// A line of passed tests as pytest shows them.
 fn are_dots(line: &str) -> bool {
-    line.starts_with('.') && line.trim_start_matches(['.', 's', 'x', ' ']).starts_with('[') && line.ends_with("%]")
+    line.starts_with('.')
+        && line.trim_start_matches(['.', 's', 'x', ' ']).starts_with('[')
+        && line.ends_with("%]")
 }
 
 /// The last state of an overwritten line: the text after the last carriage return that isn't blank.

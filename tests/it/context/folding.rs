@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::config::settings::{ContextSettings, Origin, Profile};
 use base::model::call::ToolCall;
 use base::model::envelope::Envelope;
-use base::model::item::{Item, ItemId, ToolResult, UserMessage};
+use base::model::item::{Item, ItemId, Reminder, ReminderTopic, ToolResult, UserMessage};
 use base::model::request::Message;
 use context::compaction::fold_plan::{FoldGoal, FoldPlan};
 use context::compaction::policy::{self, PolicyInputs};
@@ -175,6 +175,23 @@ fn a_view_that_outlives_the_edits_of_its_file_shows_them() {
         session.page()
     );
     assert!(shown("- a.rs 1-181 (with your edits)]"), "{}", session.page());
+}
+
+#[test]
+fn words_stay_in_the_order_in_which_they_were_said() {
+    let mut session = Session::new("Look at a file.");
+    session.step("The first plan.", vec![read("src/kept.rs", 90), run("make first", 0, &noise(1))]);
+    session.push(Item::Reminder(Reminder { text: "Say what you found.".into(), about: ReminderTopic::Fold }));
+    session.step("A better plan.", vec![run("make second", 0, &noise(2))]);
+    for n in 0..30 {
+        session.step("", ["a", "b"].map(|part| run(&format!("make {part}{n}"), 0, &noise(n))).into());
+        if session.fold(32_000, false) {
+            break;
+        }
+    }
+    let page = session.page();
+    assert!(page.contains("You said:\nThe first plan.\nA better plan.\n"), "{page}");
+    assert!(page.contains("CALL Read {\"path\":\"src/kept.rs\"}") && !page.contains("Say what"), "{page}");
 }
 
 #[test]
