@@ -10,7 +10,7 @@ use base::clock;
 use base::config::provider::models;
 use base::config::settings::ContextSettings;
 use base::model::item::{Item, ItemId};
-use base::model::observation::Observation;
+use base::model::observation::{Observation, View};
 use base::protocol::ledger::{AgentSum, Epochs, LedgerRow, LedgerView};
 use base::text;
 
@@ -158,12 +158,10 @@ pub fn origin(item: &Item) -> String {
         Item::ToolResult(result) => {
             let data = &result.envelope.data;
             let subject = data.subject().unwrap_or_default();
-            let lines = match &*data.observation {
-                Observation::Read(view) => (view.start_line, view.end_line),
-                _ => (None, None),
-            };
-            let range = match lines {
-                (Some(start), Some(end)) => format!(":{start}-{end}"),
+            let range = match &*data.observation {
+                Observation::Read(View { start_line: Some(start), end_line: Some(end), .. }) => {
+                    format!(":{start}-{end}")
+                }
                 _ => String::new(),
             };
             format!("{} {}{range}", result.tool, text::one_line(subject, ORIGIN_CHARS)).trim_end().to_owned()

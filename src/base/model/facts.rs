@@ -3,13 +3,15 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
+use strum::IntoStaticStr;
 
 use super::observation::{
     Change, Command, Delegated, Listing, Noted, Observation, Operation, Recalled, Search, Todo, View, Web,
 };
 use super::usage::Usage;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "lowercase")]
 pub enum Touch {
     Read,
     Listed,

@@ -125,11 +125,7 @@ impl<'a> FoldPlan<'a> {
                 let age = now.saturating_sub(entries[result].arrived_at);
                 let weight = views.weight(entries[result].id);
                 // What is stale was seen once.
-                let keep = if weight >= STALE_WEIGHT {
-                    self.goal.keep_requests.min(1)
-                } else {
-                    self.goal.keep_requests
-                };
+                let keep = self.goal.keep_requests.min(if weight >= STALE_WEIGHT { 1 } else { u64::MAX });
                 if self.folded[result] || age < keep || pair.iter().any(stays) {
                     continue;
                 }
@@ -156,9 +152,9 @@ impl<'a> FoldPlan<'a> {
                 } else if Some(at) <= last {
                     // The note stands before all that is left, and words are read in the order in which they were said.
                     self.fold_all(&step.said);
-                    let is_done = |at: &usize| self.is_folded(step) || self.asks_for_findings(*at);
-                    let after: Vec<usize> = step.after.iter().copied().filter(is_done).collect();
-                    self.fold_all(&after);
+                    if self.is_folded(step) {
+                        self.fold_all(&step.after);
+                    }
                 }
             }
             if finished && round.steps.first().is_some_and(|step| self.is_folded(step)) {
@@ -169,10 +165,6 @@ impl<'a> FoldPlan<'a> {
 
     fn is_folded(&self, step: &HistoryStep) -> bool {
         !step.calls.is_empty() && step.calls.iter().all(|(_, result)| self.folded[*result])
-    }
-
-    fn asks_for_findings(&self, index: usize) -> bool {
-        matches!(&*self.entries[index].item, Item::Reminder(reminder) if reminder.about == ReminderTopic::Fold)
     }
 
     fn fold_all(&mut self, indices: &[usize]) {
@@ -225,7 +217,6 @@ impl<'a> FoldPlan<'a> {
             let text = note::render(&folded, limits, most);
             self.texts.insert(anchor, (FormName::Note, text.into()));
         }
-        // The newest note says what can still be seen.
         let views = self.entries.iter().enumerate().map(|(index, entry)| {
             let text = self.texts.get(&index).filter(|(form, _)| *form == FormName::Filtered);
             (entry, !self.folded[index], text.map(|(_, text)| &**text))
@@ -362,6 +353,11 @@ fn round(entries: &[HistoryEntry], range: Range<usize>, running: bool) -> Histor
                 }
             }
             Item::Reminder(reminder) if reminder.about == ReminderTopic::Rules => answered = true,
+            // It leaves with the words before it.
+            Item::Reminder(reminder) if reminder.about == ReminderTopic::Fold => {
+                answered = true;
+                step.get_or_insert_default().said.push(index);
+            }
             Item::Reminder(_) | Item::Image(_) => {
                 answered = true;
                 match &mut step {

@@ -18,7 +18,6 @@ use base::model::observation::{Command, Observation, Search};
 use base::pattern::Pattern;
 use base::text;
 
-/// An added line that defines something.
 static DEFINITION: Pattern = Pattern::new(include_str!("definition.regex"));
 const MOST_NAMES: usize = 8;
 
@@ -152,16 +151,14 @@ fn kept_words(words: &[&str], max_tokens: u32) -> Vec<String> {
     let mut left = max_tokens;
     let mut kept: Vec<String> = Vec::new();
     for text in words.iter().rev().filter(|text| !text.is_empty()) {
-        let size = estimate(text);
-        if size <= left {
-            kept.push((*text).to_owned());
-            left -= size;
-        } else {
+        let Some(rest) = left.checked_sub(estimate(text)) else {
             if kept.is_empty() {
                 kept.push(text::elide(text, LONG_WORDS_CHARS));
             }
             break;
-        }
+        };
+        left = rest;
+        kept.push((*text).to_owned());
     }
     kept.reverse();
     kept
@@ -171,24 +168,14 @@ fn kept_words(words: &[&str], max_tokens: u32) -> Vec<String> {
 fn file_of(result: &ToolResult, call: Option<&ToolCall>) -> Option<(String, String)> {
     let data = &result.envelope.data;
     if let Some(view) = data.view() {
-        let lines = match (view.start_line, view.end_line) {
-            (Some(from), Some(to)) => format!(" {from}-{to}"),
-            _ => String::new(),
-        };
-        return Some((view.path.clone()?, format!("read{lines}")));
+        let lines = view.start_line.zip(view.end_line).map(|(from, to)| format!(" {from}-{to}"));
+        return Some((view.path.clone()?, format!("read{}", lines.unwrap_or_default())));
     }
     let Some((path, touch)) = data.touched() else {
         return Some((working_set::failed_edit(result, call?)?, String::new()));
     };
-    let verb = match touch {
-        Touch::Read => "read",
-        Touch::Created => "created",
-        Touch::Written => "written",
-        Touch::Edited => "edited",
-        Touch::Unchanged => "unchanged",
-        Touch::Listed | Touch::Searched | Touch::Noted => return None,
-    };
-    Some((path.to_owned(), verb.to_owned()))
+    let is_told = !matches!(touch, Touch::Listed | Touch::Searched | Touch::Noted);
+    is_told.then(|| (path.to_owned(), touch.into_str().to_owned()))
 }
 
 /// Any other call: what ran, and how it ended, for a failure or a check with the line that tells most.

@@ -102,25 +102,20 @@ impl Views {
 /// Before anything that isn't stale.
 pub const STALE_WEIGHT: f64 = 10_000.0;
 
-/// Edits that failed before another of the same file, and views that are stale: a later view covers the same or a wider range, the file was rewritten, or it was
-/// changed and a later view shows at least half of the range. The newest view and the changes after it stay.
+/// Edits that failed before another of the same file, and views that are stale: a later view covers the same or a wider
+/// range, the file was rewritten, or it was changed and a later view shows at least half of the range.
 pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
     let mut later: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
     let mut changed: HashMap<&str, bool> = HashMap::new();
     let mut stale = HashSet::new();
-    let mut failed: HashMap<&str, (ItemId, &ToolResult)> = HashMap::new();
+    let mut results: HashMap<&str, (ItemId, &ToolResult)> = HashMap::new();
     for entry in entries.iter().rev() {
         match &*entry.item {
-            Item::ToolResult(result) if result.envelope.status == Status::Error => {
-                failed.insert(&result.call_id, (entry.id, result));
-            }
+            Item::ToolResult(result) => drop(results.insert(&*result.call_id, (entry.id, result))),
             Item::ToolCall(call) => {
-                let edit = failed.remove(&*call.id).map(|(id, result)| (id, failed_edit(result, call)));
-                if let Some((id, Some(path))) = edit
-                    && changed.contains_key(&*path)
-                {
-                    stale.insert(id);
-                }
+                stale.extend(results.remove(&*call.id).and_then(|(id, result)| {
+                    changed.contains_key(&*failed_edit(result, call)?).then_some(id)
+                }))
             }
             _ => {}
         }

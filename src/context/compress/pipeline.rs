@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::{cut, failures, lines};
 use crate::tokens::estimate::{self, estimate};
 use base::model::item::ItemId;
+use base::pattern::Pattern;
 use base::sanitize;
 
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +61,8 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
     (out.len() < text.len()).then_some(out)
 }
 
+static PYTEST_DOTS: Pattern = Pattern::new(r"^\.[.sx]* +\[ *\d+%\]$");
+
 /// What a terminal would show: escape sequences vanish, a carriage return restarts its line (of a progress bar only the
 /// last state stays), trailing blanks and runs of empty lines go.
 fn on_terminal(text: &str) -> Cow<'_, str> {
@@ -71,7 +74,7 @@ fn on_terminal(text: &str) -> Cow<'_, str> {
     let mut empty = 0;
     let mut lines = text.split('\n').peekable();
     while let Some(line) = lines.next() {
-        if are_dots(line) && lines.peek().is_some_and(|next| are_dots(next)) {
+        if PYTEST_DOTS.is_match(line) && lines.peek().is_some_and(|next| PYTEST_DOTS.is_match(next)) {
             continue;
         }
         let line = strip_escapes(line);
@@ -86,13 +89,6 @@ fn on_terminal(text: &str) -> Cow<'_, str> {
     }
     out.pop();
     Cow::Owned(out)
-}
-
-/// A line of passed tests as pytest shows them.
-fn are_dots(line: &str) -> bool {
-    line.starts_with('.')
-        && line.trim_start_matches(['.', 's', 'x', ' ']).starts_with('[')
-        && line.ends_with("%]")
 }
 
 /// The last state of an overwritten line: the text after the last carriage return that isn't blank.

@@ -44,6 +44,13 @@ pub fn plan(history: &HistoryManager, edit: ContextEdit, id: ItemId) -> Result<U
     }
 }
 
+const OWN_MESSAGE: &str = "Your own messages can't be dropped: the request would lose its task. Put long text into a \
+                           file and mention it with @.";
+const SUMMARY: &str = "The summary replaces everything that was archived, so it can't be dropped.";
+const REASONING: &str =
+    "Reasoning goes back to the server unchanged; it is left out when its steps are folded.";
+const REMINDER: &str = "The program's own reminders can't be dropped; they are removed with their turn.";
+
 fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
     let id = entry.id;
     let recall = format!("Recall {{\"id\":{}}}", id.0);
@@ -53,29 +60,10 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
         (_, form @ (FormName::Folded | FormName::Note)) => {
             (form, format!("[folded steps: dropped by the user; the first: {recall}]"))
         }
-        (Item::User(_), _) => {
-            return Err(
-                "Your own messages can't be dropped: the request would lose its task. Put long text into a \
-                        file and mention it with @."
-                    .to_owned(),
-            );
-        }
-        (Item::Summary(_), _) => {
-            return Err(
-                "The summary replaces everything that was archived, so it can't be dropped.".to_owned()
-            );
-        }
-        (Item::Reasoning(_), _) => {
-            return Err(
-                "Reasoning goes back to the server unchanged; it is left out when its steps are folded."
-                    .to_owned(),
-            );
-        }
-        (Item::Reminder(_), _) => {
-            return Err(
-                "The program's own reminders can't be dropped; they are removed with their turn.".to_owned()
-            );
-        }
+        (Item::User(_), _) => return Err(OWN_MESSAGE.to_owned()),
+        (Item::Summary(_), _) => return Err(SUMMARY.to_owned()),
+        (Item::Reasoning(_), _) => return Err(REASONING.to_owned()),
+        (Item::Reminder(_), _) => return Err(REMINDER.to_owned()),
         (Item::Assistant { text, .. }, _) => {
             let about = text::one_line(text, 40);
             (FormName::Pointer, format!("[\"{about}\": dropped by the user; full text: {recall}]"))
