@@ -161,8 +161,10 @@ pub fn check_output(file: Option<&Path>) -> Result<(), Failure> {
 }
 
 pub fn write_output(file: Option<&Path>, answer: Option<&str>) -> Result<(), Failure> {
-    let (Some(file), Some(answer)) = (file, answer) else { return Ok(()) };
-    std::fs::write(file, format!("{}\n", answer.trim_end())).or_task(
+    let Some(file) = file else { return Ok(()) };
+    // Without an answer empty: an earlier one would pass for it.
+    let text = answer.map(|answer| format!("{}\n", answer.trim_end())).unwrap_or_default();
+    std::fs::write(file, text).or_task(
         format!("the answer could not be written to {}", file.display()),
         "`mycode resume --last` shows it",
     )

@@ -47,8 +47,7 @@ fn parse(file: &AgentFile) -> Result<AgentType, String> {
     if prompt.is_empty() {
         return Err("no prompt follows its front matter".to_owned());
     }
-    let mut builtin = registry::builtin();
-    builtin.extend(registry::on_demand(true));
+    let builtin = registry::all();
     let tools = map.contains_key("tools").then(|| {
         let named = frontmatter::list_of(&map, "tools");
         let known =

@@ -56,6 +56,10 @@ pub fn on_demand(searches: bool) -> Vec<Box<dyn Tool>> {
     tools
 }
 
+pub fn all() -> Vec<Box<dyn Tool>> {
+    builtin().into_iter().chain(on_demand(true)).collect()
+}
+
 /// With the tool that GPT models were trained with; its calls are those of Edit.
 pub fn with_patch(specs: &[ToolSpec]) -> Arc<[ToolSpec]> {
     let (name, description) = ("apply_patch".into(), prompts::TOOL_APPLY_PATCH.trim_end().into());

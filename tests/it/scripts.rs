@@ -109,7 +109,9 @@ fn a_codex_thread() {
 fn a_codex_turn_that_fails() {
     let place = Workplace::new();
     let server = FakeServer::start(vec![status(400, "no")]);
-    let out = codex(&place, &server, &[], "do it");
+    place.file("last.txt", "of an earlier run");
+    let out = codex(&place, &server, &["-o", "last.txt"], "do it");
+    assert_eq!(place.text("last.txt"), "");
     let last = lines(&stdout(&out)).pop().unwrap();
     assert_eq!((out.status.code(), &last["type"]), (Some(1), &json!("turn.failed")));
     assert!(last["error"]["message"].as_str().is_some_and(|message| message.contains("400")), "{last}");
@@ -183,6 +185,8 @@ fn claude_options_are_ours_or_say_what_is() {
         text("{\"a\": 1}"),
         call("Read", json!({"path": "a.txt"})),
         status(400, "no"),
+        write(),
+        text("Not done."),
     ]);
     let run = |args: &[&str]| {
         let url = server.base_url();
@@ -209,10 +213,12 @@ fn claude_options_are_ours_or_say_what_is() {
     assert_eq!((code, &said["subtype"]), (Some(1), &json!("error_max_turns")));
     let (code, out, _) = run(&["-p", "stream", "--output-format", "stream-json", "--fallback-model", "x"]);
     let last = lines(&out).pop().unwrap();
-    assert_eq!(
-        (code, &last["is_error"], &last["subtype"]),
-        (Some(1), &json!(true), &json!("error_during_execution"))
-    );
+    assert_eq!((code, &last["is_error"], &last["subtype"]), (Some(1), &json!(true), &json!("success")));
+    assert!(last["result"].as_str().is_some_and(|result| result.contains("400")), "{last}");
+    // As text: the answer alone, and 0 after a refusal.
+    let (code, out, err) = run(&["-p", "do it", "--restricted", "--allowedTools", "Read"]);
+    assert_eq!((code, out.as_str()), (Some(0), "Not done.\n"), "{err}");
+    assert!(!err.contains("steps") && err.contains("denied"), "{err}");
     for (args, said) in [
         (&["-p", "x", "--output-format", "xml"][..], "text, json or stream-json"),
         (&["-p", "x", "--permission-mode", "none"], "bypassPermissions"),

@@ -64,8 +64,8 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
             None => done(manage::list(shared, false)),
             Some(McpCommand::List { json }) => done(manage::list(shared, *json)),
             Some(McpCommand::Add(args)) => done(manage::add(shared, args)),
-            Some(McpCommand::AddJson { name, json }) => done(manage::add_json(shared, name, json)),
-            Some(McpCommand::Rm { name }) => done(manage::remove(shared, name)),
+            Some(McpCommand::AddJson { name, json, .. }) => done(manage::add_json(shared, name, json)),
+            Some(McpCommand::Rm { name, .. }) => done(manage::remove(shared, name)),
             Some(McpCommand::Logout { name }) => done(manage::logout(shared, name)),
             Some(McpCommand::Import { from, preview }) => {
                 done(manage::import(shared, from.as_deref(), *preview))
@@ -104,7 +104,7 @@ fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
 }
 
 /// Commands of other agents, what may follow them, and ours for the same.
-const ELSEWHERE: [(&str, &str, &str); 10] = [
+const ELSEWHERE: [(&str, &str, &str); 11] = [
     ("run", "", "exec"),
     ("fork", "", "-c --fork"),
     ("auth", "login logout status", "login"),
@@ -114,6 +114,7 @@ const ELSEWHERE: [(&str, &str, &str); 10] = [
     ("stats", "", "report"),
     ("usage", "", "report"),
     ("serve", "", "acp"),
+    ("agents", "", "ps"),
     ("upgrade", "", "update"),
 ];
 

@@ -21,6 +21,9 @@ pub fn translated(
     takes_value: impl Fn(&str) -> bool,
 ) -> Result<Rewritten, Failure> {
     let mut done = rewrite(&table("Options of claude -p"), args, takes_value, |_| false)?;
+    if !done.options.iter().any(|arg| arg.to_string_lossy().starts_with("--format")) {
+        done.add(&[if done.uses("--verbose") { "--format=text" } else { "--format=answer" }]);
+    }
     for model in done.take("--model") {
         if ALIASES.contains(&model.as_str()) {
             done.notes.push(format!(

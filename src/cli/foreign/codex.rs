@@ -55,9 +55,10 @@ pub fn translated(
     resumed(&mut done);
     let called_codex =
         std::env::args_os().next().is_some_and(|program| Path::new(&program).ends_with("codex"));
-    match done.options.iter_mut().find(|option| *option == "--json") {
-        Some(json) if called_codex => *json = "--format=codex".into(),
+    match done.options.iter().position(|option| option == "--json") {
+        Some(at) if called_codex => done.options[at] = "--format=codex".into(),
         Some(_) if !done.used.is_empty() => done.notes.push(OUR_EVENTS.to_owned()),
+        None if called_codex && !done.uses("--experimental-json") => done.add(&["--format=text"]),
         _ => {}
     }
     if (called_codex || done.uses("--experimental-json")) && std::env::var_os("CODEX_API_KEY").is_some() {

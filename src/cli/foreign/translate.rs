@@ -29,6 +29,9 @@ pub fn translated(
         return mcp::translated(args.into_iter().skip(2), ours);
     }
     if first == "exec" || first == "e" {
+        if args[1..] == ["help"] {
+            return Ok((vec!["exec".into(), "--help".into()], Vec::new()));
+        }
         let (name, done) = codex::translated(args.into_iter().skip(1), takes_value)?;
         return Ok(match name {
             "exec" => exec(done, false),

@@ -42,8 +42,7 @@ fn with_commas(rules: &str) -> String {
 
 fn all_but(names: &str) -> Vec<String> {
     let wanted: Vec<&str> = names.split(',').map(str::trim).collect();
-    let mut all = registry::builtin();
-    all.extend(registry::on_demand(true));
+    let all = registry::all();
     let others = all
         .iter()
         .map(|tool| tool.name())

@@ -8,7 +8,7 @@ use super::open::{self, OpenedProject, SessionSelector};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::Failure;
 use crate::cli::setup::ports::PORTS;
-use agent::assemble::Setup;
+use agent::assemble::{self, RoleSession, Setup};
 use agent::sampling::metered;
 use base::config::settings::{Origin, Permission, WorkSettings};
 use base::model::provider::Provider;
@@ -18,6 +18,10 @@ use provider::registry;
 use provider::unconfigured::{self, Unconfigured};
 use provider::window::finder::{LearningProvider, WindowFinder};
 use provider::window::probe;
+
+pub async fn roles(cli: &SharedArgs) -> Result<RoleSession, Failure> {
+    Ok(assemble::roles(setup(cli, false, &SessionSelector::New).await?)?)
+}
 
 /// Whether the rules of the command line name something.
 pub fn check_rules(cli: &SharedArgs) -> Result<(), Failure> {

@@ -65,8 +65,7 @@ pub fn flags(args: &ModelArgs) -> RuleSource {
 
 /// A rule that names nothing is an error, except in another program's file.
 pub fn parse(sources: &[RuleSource]) -> Result<FlagRules, Failure> {
-    let mut tools = registry::builtin();
-    tools.extend(registry::on_demand(true));
+    let tools = registry::all();
     let ours = |written: &str| registry::named(&tools, written).unwrap_or(written).to_owned();
     let mut names: Vec<String> = tools.iter().flat_map(|tool| claude_tools::names(tool.name())).collect();
     names.extend([skill::NAME, more_tools::NAME].map(str::to_owned));

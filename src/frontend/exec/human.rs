@@ -29,6 +29,7 @@ pub struct Human<O, L> {
     out: O,
     log: L,
     color: bool,
+    quiet: bool,
     /// The last assistant text, until it's clear whether it's the answer.
     held: Option<Arc<str>>,
     cut: bool,
@@ -46,6 +47,7 @@ impl<O: Write, L: Write> Human<O, L> {
             out,
             log,
             color,
+            quiet: false,
             held: None,
             cut: false,
             partial: String::new(),
@@ -57,8 +59,15 @@ impl<O: Write, L: Write> Human<O, L> {
         }
     }
 
+    pub fn quiet(out: O, log: L) -> Self {
+        Self { quiet: true, ..Self::new(out, log, false) }
+    }
+
     /// Ignores write errors: with standard error closed, the answer may still be wanted.
     fn line(&mut self, color: Option<u8>, line: &str) {
+        if self.quiet && color != RED && color != YELLOW {
+            return;
+        }
         let line = clean(line);
         let _ = match color.filter(|_| self.color) {
             Some(code) => writeln!(self.log, "\u{1b}[{code}m{line}\u{1b}[0m"),
@@ -149,6 +158,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 }
             }
             Event::ToolStarted { call_id, title, .. } => self.started(call_id, title),
+            Event::ToolDone { .. } if self.quiet => {}
             Event::ToolDone { result, .. } => self.done(&result.call_id, &result.tool, &result.envelope),
             Event::Notice { level, text } => {
                 let (word, paint) = match level {
@@ -221,7 +231,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             self.line(RED, &format!("error: {message}"));
         }
         if let Some(hint) = hint {
-            self.line(None, &format!("hint: {hint}"));
+            self.line(if self.quiet { RED } else { None }, &format!("hint: {hint}"));
         }
         if end.denied > 0 {
             let calls = text::plural(end.denied as usize, "call");

@@ -20,11 +20,6 @@ pub trait Printer {
 
     fn after_end(&mut self, _: &Event) {}
 
-    /// Other programs know fewer codes than [ours](super::run).
-    fn exit_code(&self, _: &TurnEnd, ours: u8) -> u8 {
-        ours
-    }
-
     fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, exit_code: u8) -> io::Result<()>;
 }
 
@@ -45,14 +40,6 @@ pub fn with(mut object: Value, more: Value) -> Value {
         object.extend(more);
     }
     object
-}
-
-pub fn failed_or_not(end: &TurnEnd, ours: u8) -> u8 {
-    match end.reason {
-        EndReason::Done => 0,
-        EndReason::Interrupted { .. } => ours,
-        _ => 1,
-    }
 }
 
 pub fn declined(question: &Question) -> (&str, &str, &str) {

@@ -30,11 +30,12 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// There's no composer to return the prompt to; it stays in the session.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
-/// `Text`: the answer on standard output, progress on standard error. `OneStream`: both on standard output, the full
+/// `Text`: the answer on standard output, progress on standard error. `Answer`: of progress only what went wrong. `OneStream`: both on standard output, the full
 /// session as one text (the demo).
 #[derive(Clone, Debug)]
 pub enum OutputForm {
     Text { color: bool },
+    Answer,
     OneStream,
     Json,
     Codex,
@@ -88,6 +89,7 @@ pub async fn run(
 ) -> ExecOutcome {
     let mut printer: Box<dyn Printer> = match form {
         OutputForm::Text { color } => Box::new(Human::new(io::stdout(), io::stderr(), color)),
+        OutputForm::Answer => Box::new(Human::quiet(io::stdout(), io::stderr())),
         OutputForm::OneStream => Box::new(Human::new(io::stdout(), io::stdout(), false)),
         OutputForm::Json => Box::new(Json::new(io::stdout())),
         OutputForm::Codex => Box::new(Codex::new(io::stdout())),
@@ -183,7 +185,7 @@ fn leave(
     answer: &ModelAnswer,
     lost: Option<io::Error>,
 ) -> ExecOutcome {
-    let exit_code = printer.exit_code(&end, ExitCode::of(&end) as u8);
+    let exit_code = ExitCode::of(&end) as u8;
     let last = printer.end(&end, answer, exit_code).err();
     outcome(exit_code, end, lost.or(last), answer)
 }
@@ -196,6 +198,14 @@ pub fn outcome(exit_code: u8, end: TurnEnd, lost: Option<io::Error>, answer: &Mo
         end,
         answer: answer.output.as_ref().map(ToString::to_string).or_else(|| answer.text.clone()),
         lost: lost.map(|error| error.to_string()),
+    }
+}
+
+pub fn failed_or_not(end: &TurnEnd) -> u8 {
+    match end.reason {
+        EndReason::Done => 0,
+        EndReason::Interrupted { .. } => ExitCode::Interrupted as u8,
+        _ => 1,
     }
 }
 

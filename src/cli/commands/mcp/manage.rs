@@ -38,12 +38,16 @@ pub enum McpCommand {
         name: String,
         /// Such as {"command": "npx", "args": ["-y", "PACKAGE"]}
         json: String,
+        #[arg(short, long, hide = true)]
+        scope: Option<String>,
     },
     /// Remove a server from your own list
     #[command(alias = "remove")]
     Rm {
         /// Its name
         name: String,
+        #[arg(short, long, hide = true)]
+        scope: Option<String>,
     },
     /// Start servers and show what they offer, or call a tool of one
     #[command(alias = "get")]

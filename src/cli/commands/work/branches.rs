@@ -12,8 +12,7 @@ use crate::cli::each::sessions;
 use crate::cli::each::task_dir::FOLDER;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::{self, SessionSelector};
-use agent::assemble::{self, RoleSession};
+use crate::cli::setup::open;
 use agent::build::git::{self, Worktree};
 use agent::build::progress::Show;
 use agent::build::prompts;
@@ -173,17 +172,13 @@ async fn list(root: &Path, json: bool) -> Result<(), Failure> {
     report::show(json, &out)
 }
 
-async fn session(cli: &SharedArgs) -> Result<RoleSession, Failure> {
-    Ok(assemble::roles(agent_setup::setup(cli, false, &SessionSelector::New).await?)?)
-}
-
 async fn open_tree(root: &Path, branch: &str) -> Result<Worktree, Failure> {
     let tree = Worktree::open(root, &folder_of(root, branch), branch.to_owned()).await;
     tree.or_task(format!("there is no worktree for {branch}"), HINT)
 }
 
 async fn test(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failure> {
-    let session = session(cli).await?;
+    let session = agent_setup::roles(cli).await?;
     let was_there = folder_of(root, branch).exists();
     let tree = open_tree(root, branch).await?;
     // As it would be after a merge.
@@ -220,7 +215,7 @@ async fn merge(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failur
             conflicts.join(", "),
             tree.path.display()
         );
-        let agents = session(cli).await?;
+        let agents = agent_setup::roles(cli).await?;
         let elsewhere = agents.setup.agents_in(&tree.path);
         let mut roles = Roles::new(agents, Show::new(false, None));
         let part = RoleTask::new("qa_fixer", format!("merge of {branch}"), prompts::merge(&task, &conflicts));

@@ -11,8 +11,6 @@ use super::build;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::SessionSelector;
-use agent::assemble;
 use agent::build::git;
 use agent::build::progress::Show;
 use agent::build::roles::Roles;
@@ -21,6 +19,7 @@ use base::model::usage::Usage;
 use base::protocol::event::EndReason;
 use base::protocol::exit_code::ExitCode;
 use base::protocol::review::ReviewOutcome;
+use frontend::exec::compat::codex;
 use guard::redact::detector::TextSource;
 
 const HELP: &str = include_str!("../../help/review.txt");
@@ -49,12 +48,15 @@ pub struct ReviewArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+
+    /// As Codex prints it, and exits with 0 after findings
+    #[arg(long, hide = true, value_parser = ["text", "codex"])]
+    pub format: Option<String>,
 }
 
 pub async fn run(cli: &SharedArgs, args: &ReviewArgs) -> Result<u8, Failure> {
     report::check_output(args.output.as_deref())?;
-    let setup = agent_setup::setup(cli, false, &SessionSelector::New).await?;
-    let session = assemble::roles(setup)?;
+    let session = agent_setup::roles(cli).await?;
     let cancel = CancellationToken::new();
     let mut roles = Roles::new(session, Show::new(true, None));
     roles.session.agents.dispatcher.cx.cancel = cancel.clone();
@@ -63,12 +65,16 @@ pub async fn run(cli: &SharedArgs, args: &ReviewArgs) -> Result<u8, Failure> {
         return Ok(ExitCode::Interrupted as u8);
     };
     let outcome = reviewed?;
-    let code = u8::from(outcome.is_grave());
+    let code = u8::from(outcome.is_grave() && args.format.is_none());
     report::write_output(args.output.as_deref(), Some(&outcome.text()))?;
-    if args.json {
+    if args.format.as_deref() == Some("codex") {
+        let id = &roles.session.conversation.id;
+        let lines = codex::turn(id, &outcome.text(), &outcome.usage).map(|line| format!("{line}\n"));
+        report::print(&lines.concat())?;
+    } else if args.json {
         let cost_usd = roles.session.conversation.usage.cost_usd();
         let object = json!({
-            "verdict": if code == 0 { "pass" } else { "fail" }, "findings": outcome.findings, "checks": outcome.checks,
+            "verdict": if outcome.is_grave() { "fail" } else { "pass" }, "findings": outcome.findings, "checks": outcome.checks,
             "failed_checks": outcome.failed, "usage": outcome.usage, "cost_usd": cost_usd, "exit_code": code,
         });
         report::print(&format!("{object}\n"))?;

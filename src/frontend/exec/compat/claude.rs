@@ -268,10 +268,6 @@ impl<O: Write> Printer for Claude<O> {
         }
     }
 
-    fn exit_code(&self, end: &TurnEnd, ours: u8) -> u8 {
-        printer::failed_or_not(end, ours)
-    }
-
     fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, _: u8) -> io::Result<()> {
         let events = self.partial.end("end_turn");
         self.stream_events(events)?;
@@ -306,6 +302,8 @@ fn result_message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, mod
         if let Some(output) = &answer.output {
             message["structured_output"] = output.clone();
         }
+    } else if subtype == "success" {
+        message["result"] = failure(&end.reason).into();
     } else {
         message["errors"] = json!([failure(&end.reason)]);
     }
@@ -318,7 +316,7 @@ fn names(reason: &EndReason) -> (&'static str, &'static str) {
         EndReason::Done => ("success", "completed"),
         EndReason::StepLimit { .. } => ("error_max_turns", "max_turns"),
         EndReason::Interrupted { .. } => ("error_during_execution", "aborted_streaming"),
-        EndReason::ProviderFailed { .. } => ("error_during_execution", "api_error"),
+        EndReason::ProviderFailed { .. } => ("success", "api_error"),
         EndReason::Failed { cause: FailureCause::CostLimit, .. } => {
             ("error_max_budget_usd", "budget_exhausted")
         }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::exec::printer::{self, ModelAnswer, Printer, failure, with, write_line};
+use crate::exec::printer::{ModelAnswer, Printer, failure, with, write_line};
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ToolResult};
 use base::model::observation::{Operation, Todo};
+use base::model::usage::Usage;
 use base::protocol::event::{EndReason, Event, Level, TurnEnd};
 
 pub struct Codex<O> {
@@ -153,10 +154,6 @@ impl<O: Write> Printer for Codex<O> {
         }
     }
 
-    fn exit_code(&self, end: &TurnEnd, ours: u8) -> u8 {
-        printer::failed_or_not(end, ours)
-    }
-
     fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, _: u8) -> io::Result<()> {
         // Readers parse the last message as it is, so that it has to be the JSON alone.
         if let Some(json) =
@@ -168,15 +165,30 @@ impl<O: Write> Printer for Codex<O> {
             self.item("completed", &list)?;
         }
         if end.reason == EndReason::Done {
-            let usage = &end.usage;
-            return self.line(&json!({"type": "turn.completed", "usage": {
-                "input_tokens": usage.input, "cached_input_tokens": usage.cached,
-                "cache_write_input_tokens": usage.cache_write, "output_tokens": usage.output,
-                "reasoning_output_tokens": usage.reasoning,
-            }}));
+            return self.line(&completed(&end.usage));
         }
-        self.line(&json!({"type": "turn.failed", "error": {"message": failure(&end.reason)}}))
+        let message = failure(&end.reason);
+        self.line(&json!({"type": "error", "message": message}))?;
+        self.line(&json!({"type": "turn.failed", "error": {"message": message}}))
     }
+}
+
+fn completed(usage: &Usage) -> Value {
+    json!({"type": "turn.completed", "usage": {
+        "input_tokens": usage.input, "cached_input_tokens": usage.cached,
+        "cache_write_input_tokens": usage.cache_write, "output_tokens": usage.output,
+        "reasoning_output_tokens": usage.reasoning,
+    }})
+}
+
+pub fn turn(thread: &str, answer: &str, usage: &Usage) -> [Value; 4] {
+    let item = json!({"id": "item_0", "type": "agent_message", "text": answer});
+    [
+        json!({"type": "thread.started", "thread_id": thread}),
+        json!({"type": "turn.started"}),
+        json!({"type": "item.completed", "item": item}),
+        completed(usage),
+    ]
 }
 
 fn output(envelope: &Envelope) -> String {

@@ -19,7 +19,6 @@ use crate::exec::run::{self, ExecOutcome, ExecStart};
 use crate::exec::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
-use base::protocol::exit_code::ExitCode;
 use base::protocol::op::{Attachment, Control, Idle, Op, Quick};
 use base::text;
 
@@ -86,7 +85,7 @@ pub async fn converse<O: Write>(
     let end = last.unwrap_or_default();
     let code = match end.reason {
         EndReason::Interrupted { .. } if !interrupted => 0,
-        _ => printer.exit_code(&end, ExitCode::of(&end) as u8),
+        _ => run::failed_or_not(&end),
     };
     let outcome = run::outcome(code, end, lost, &answer.said);
     run::shut_down(ops, events, printer, interrupts).await;

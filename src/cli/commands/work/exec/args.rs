@@ -47,7 +47,7 @@ pub struct ExecArgs {
     /// Make N attempts, each in its own worktree, and keep the smallest change that passes CMD; limits apply to all of them together
     #[arg(short = 'n', long, value_name = "N", requires = "until", value_parser = clap::value_parser!(u8).range(1..=20),
           conflicts_with_all = ["each", "worktree", "resume", "continue_last", "fork", "output", "output_schema", "trajectory",
-                                "append_system_prompt", "mcp_config", "strict_mcp_config", "session_id", "image", "format", "host"])]
+                                "append_system_prompt", "mcp_config", "strict_mcp_config", "session_id", "image", "host"])]
     pub attempts: Option<u8>,
 
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! How a task of `mycode exec` comes in and its events go out, for programs; and what they bring along for a run.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -50,7 +51,7 @@ pub struct FormArgs {
     pub session_id: Option<String>,
 
     // What follows is for other programs' scripts; `mycode help scripts` has their names for it.
-    #[arg(long, hide = true, value_parser = ["text", "codex", "claude", "claude-result"], conflicts_with_all = ["each", "json"])]
+    #[arg(long, hide = true, value_parser = ["text", "answer", "codex", "claude", "claude-result"])]
     pub format: Option<String>,
 
     /// Text as it arrives, too
@@ -87,12 +88,12 @@ pub struct FormArgs {
 }
 
 impl FormArgs {
-    /// `None` for the usual ones.
-    pub fn form(&self, setup: &Setup) -> Option<OutputForm> {
-        match self.format.as_deref()? {
-            "codex" => Some(OutputForm::Codex),
-            "claude" | "claude-result" => Some(OutputForm::Claude(self.claude(setup))),
-            _ => None,
+    pub fn form(&self, setup: &Setup, json: bool) -> OutputForm {
+        match self.format.as_deref() {
+            Some("codex") => OutputForm::Codex,
+            Some("claude" | "claude-result") => OutputForm::Claude(self.claude(setup)),
+            Some("answer") if !json && !std::io::stderr().is_terminal() => OutputForm::Answer,
+            _ => OutputForm::detect(json),
         }
     }
 
@@ -188,8 +189,7 @@ pub fn lead(setup: &mut Setup, name: &str) -> Result<(), Failure> {
     })?;
     setup.instructions = format!("{}\n\n{}", setup.instructions, kind.prompt).trim().to_owned();
     if let Some(tools) = kind.tools {
-        let mut all = registry::builtin();
-        all.extend(registry::on_demand(true));
+        let all = registry::all();
         let others = all.iter().map(|tool| tool.name()).filter(|name| !tools.contains(name));
         let denied = others.filter_map(|name| ToolRule::parse(name).ok());
         setup.limits.rules.denied.extend(denied);

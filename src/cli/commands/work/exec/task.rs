@@ -46,7 +46,7 @@ pub async fn run(
     let mut setup = setup::setup(cli, args, which).await?;
     setup::refuse_unknown_command(&prompt, &setup)?;
     setup.limits.has_schema = schema.is_some();
-    let form = args.form.form(&setup).unwrap_or(OutputForm::detect(args.json));
+    let form = args.form.form(&setup, args.json);
     let start = match &args.limits.until {
         Some(check) => {
             let text = piped::attached(prompt, beside, &setup.project_state);
@@ -114,7 +114,10 @@ async fn work(
     }
     report::written(outcome.lost.as_deref())?;
     report::write_output(args.output.as_deref(), outcome.answer.as_deref())?;
-    Ok(outcome.exit_code)
+    Ok(match args.form.format {
+        Some(_) => run::failed_or_not(&outcome.end),
+        None => outcome.exit_code,
+    })
 }
 
 pub fn empty_task() -> Failure {
