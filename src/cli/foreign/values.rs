@@ -1,6 +1,6 @@
 //! What an option's value becomes where that takes more than the table can say.
 
-use crate::cli::commands::work::exec::form;
+use crate::cli::commands::work::exec::brought;
 use base::config::mode::Mode;
 use base::protocol::claude_tools;
 use tools::registry;
@@ -11,7 +11,7 @@ pub fn translated(work: &str, value: &str) -> Result<Vec<String>, String> {
     match work {
         "prompt" if value.trim().is_empty() => Ok(Vec::new()),
         "prompt" => one("--append-system-prompt", value),
-        "prompt_file" => translated("prompt", &form::text_in_file(value)?),
+        "prompt_file" => translated("prompt", &brought::text_in_file(value)?),
         "mode" => match claude_tools::of_permission_mode(value) {
             Some((Mode::Plan, _)) => one("--mode", "plan"),
             Some((_, level)) => one("--permission", level.into_str()),

@@ -2,7 +2,8 @@
 
 pub mod agent_setup;
 pub mod ask;
-pub mod ask_vendor;
+pub mod ask_trust;
 pub mod limits;
 pub mod open;
 pub mod ports;
+pub mod questions;

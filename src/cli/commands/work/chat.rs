@@ -7,8 +7,8 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::{self, SessionSelector};
-use crate::cli::setup::{ask, ask_vendor};
+use crate::cli::setup::open::SessionSelector;
+use crate::cli::setup::{ask, questions};
 use agent::assemble;
 use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
@@ -62,11 +62,8 @@ pub async fn chat(
     }
     // Don't take a script's lines for answers.
     let asks = std::io::stdin().is_terminal();
-    if asks && !cli.model.trust {
-        ask::ask_trust(&open::workspace(cli.model.folder.as_deref())?)?;
-    }
     if asks {
-        ask_vendor::ask_vendor(&cli.model)?;
+        questions::before_start(&cli.model)?;
     }
     let mut setup = agent_setup::setup(cli, true, &which).await?;
     if asks && let Some(log) = setup.resume.take() {
@@ -74,7 +71,7 @@ pub async fn chat(
         setup.resume = Some(log);
     }
     if asks {
-        ask::welcome(&cli.model, &setup.loaded)?;
+        questions::welcome(&cli.model, &setup.loaded)?;
     }
     let config = Paths::from_env().user_config();
     let problems = keymap::configure(&setup.loaded.screen.keys);

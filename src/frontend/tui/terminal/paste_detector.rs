@@ -10,7 +10,8 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_util::{Stream, StreamExt, poll};
 use tokio::time::error::Elapsed;
 
-use super::{setup, split_key};
+use super::setup;
+use super::split_key::{self, KeyBurst};
 
 const PASTE_CHARS: usize = 200;
 /// Bytes after a line end by which it belongs to a paste.
@@ -22,12 +23,6 @@ const SAME_PASTE: Duration = Duration::from_millis(150);
 const MORE_WITHIN: Duration = Duration::from_millis(15);
 
 const ESCAPE: Event = Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
-
-pub struct KeyBurst {
-    pub events: Vec<Event>,
-    /// The reader failed or ended after them.
-    pub ended: bool,
-}
 
 #[derive(Debug, Default)]
 pub struct PasteDetector {

@@ -7,11 +7,16 @@ use std::time::Duration;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use futures_util::{Stream, StreamExt as _};
 
-use super::paste_detector::KeyBurst;
-
 /// Longer than a sequence is torn apart, shorter than a hand needs for two keys.
 const REST_WITHIN: Duration = Duration::from_millis(50);
 const MOST_CHARS: usize = 16;
+
+/// Events that arrived together.
+pub struct KeyBurst {
+    pub events: Vec<Event>,
+    /// The reader failed or ended after them.
+    pub ended: bool,
+}
 
 /// The last event of `burst` is Esc: puts in its place the key it begins, if it does.
 pub async fn join(burst: &mut KeyBurst, keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin)) {

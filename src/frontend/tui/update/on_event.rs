@@ -7,7 +7,6 @@ use super::{on_lists, viewing};
 use crate::tui::app::{App, RetryStatus, Silent};
 use crate::tui::command::models;
 use crate::tui::msg::Cmd;
-use crate::tui::popup::completion::state::Files;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::settings;
 use crate::tui::popup::question::OpenQuestion;
@@ -222,7 +221,7 @@ fn session(app: &mut App, mut info: SessionInfo) {
             app.popup = None;
             app.queued.clear();
             if before.workspace != info.workspace {
-                app.files = Files::default();
+                app.files = Default::default();
             }
             app.command(Cmd::ClearScreen { forget: false });
             app.inform(format!("──── session {} ────", info.id));

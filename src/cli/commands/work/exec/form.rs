@@ -1,30 +1,25 @@
-//! How a task of `mycode exec` comes in and its events go out, for programs; and what they bring along for a run.
+//! How a task of `mycode exec` comes in and its events go out, for programs.
 
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::Value;
 
+use super::brought::{agents, bring_plugin, brought, json};
 use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use agent::assemble::Setup;
 use base::config::permission_rules;
-use base::config::trusted::agent_files::AgentFile;
-use base::config::trusted::own_files::OwnFiles;
-use base::config::trusted::plugin::Plugin;
 use base::protocol::claude_tools;
 use base::protocol::op::Attachment;
 use base::{file, path};
 use context::session::log;
 use frontend::exec::compat::claude::ClaudeForm;
 use frontend::exec::run::OutputForm;
-use guard::policy::tool_rule::ToolRule;
 use tools::mcp::servers;
-use tools::{own_agents, registry};
+use tools::registry;
 
 const MAX_IMAGE: u64 = 32 * 1024 * 1024;
-const MAX_TEXT: u64 = 1024 * 1024;
 /// Claude's SDKs set it to learn when nothing more will come.
 const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
 
@@ -170,71 +165,6 @@ impl FormArgs {
         }
         Ok(())
     }
-}
-
-pub fn bring_plugin(own: &mut OwnFiles, folder: &Path) -> Result<(), Failure> {
-    let hint = "name a folder with skills, commands, agents, hooks or servers in it";
-    let plugin = Plugin::in_folder(folder)
-        .ok_or_else(|| Failure::usage(format!("--plugin-dir {}: no plugin", folder.display()), hint))?;
-    own.add_plugin(plugin.files, plugin.root);
-    Ok(())
-}
-
-/// The session works as this sub-agent: with its instructions, and only its tools.
-pub fn lead(setup: &mut Setup, name: &str) -> Result<(), Failure> {
-    let (kinds, _) = own_agents::read(&setup.loaded.own.agents);
-    let kind = kinds.into_iter().find(|kind| kind.name == name).ok_or_else(|| {
-        let hint = "define it with --agents, or in .claude/agents of a trusted project";
-        Failure::usage(format!("--agent {name}: there is no such sub-agent"), hint)
-    })?;
-    setup.instructions = format!("{}\n\n{}", setup.instructions, kind.prompt).trim().to_owned();
-    if let Some(tools) = kind.tools {
-        let all = registry::all();
-        let others = all.iter().map(|tool| tool.name()).filter(|name| !tools.contains(name));
-        let denied = others.filter_map(|name| ToolRule::parse(name).ok());
-        setup.limits.rules.denied.extend(denied);
-    }
-    Ok(())
-}
-
-pub fn brought(option: &str, value: &Value) -> AgentFile {
-    AgentFile { path: PathBuf::from(option), text: value.to_string() }
-}
-
-/// Claude's `{"name": {"description", "prompt", "tools", "model"}}` as files of ours.
-pub fn agents(all: &Value) -> Vec<AgentFile> {
-    let agents = all.as_object().into_iter().flatten();
-    let file = |(name, agent): (&String, &Value)| {
-        let mut head = format!("name: {name}\n");
-        for key in ["description", "model", "tools"].into_iter().filter(|key| !agent[*key].is_null()) {
-            // JSON is YAML.
-            head.push_str(&format!("{key}: {}\n", agent[key]));
-        }
-        let prompt = agent["prompt"].as_str().unwrap_or_default();
-        AgentFile { path: PathBuf::from(format!("{name}.md")), text: format!("---\n{head}---\n{prompt}\n") }
-    };
-    agents.map(file).collect()
-}
-
-fn json(option: &str, written: &str) -> Result<Value, Failure> {
-    let parsed =
-        |text: String| serde_json::from_str(&text).map_err(|error| format!("it isn't valid JSON: {error}"));
-    written_or_in_file(written)
-        .and_then(parsed)
-        .or_usage(format!("{option} {written}"), "name a file, or write {…}")
-}
-
-/// JSON as written, or in a file.
-pub fn written_or_in_file(written: &str) -> Result<String, String> {
-    if written.trim_start().starts_with('{') {
-        return Ok(written.to_owned());
-    }
-    text_in_file(written)
-}
-
-pub fn text_in_file(path: &str) -> Result<String, String> {
-    let why = if Path::new(path).exists() { "it must be text of at most 1 MiB" } else { "no such file" };
-    file::small_text(Path::new(path), MAX_TEXT).ok_or(why.to_owned())
 }
 
 fn is_uuid(id: &str) -> bool {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::BufReader;
 
 use super::args::ExecArgs;
-use super::form::{agents, bring_plugin, brought, lead};
+use super::brought::{agents, bring_plugin, brought, lead};
 use super::setup;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};

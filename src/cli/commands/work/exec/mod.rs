@@ -1,6 +1,7 @@
 //! `mycode exec`: one task without a user, and the forms in which other programs hand it over.
 
 pub mod args;
+pub mod brought;
 pub mod form;
 pub mod host;
 pub mod piped;

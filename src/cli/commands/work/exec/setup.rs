@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::args::ExecArgs;
-use super::form::{lead, written_or_in_file};
+use super::brought::{lead, written_or_in_file};
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
