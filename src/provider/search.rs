@@ -120,16 +120,23 @@ impl Searcher {
         let rules = prompts::WEB_SEARCH.trim();
         match self.kind {
             Kind::Anthropic => json!({
-                "model": model, "max_tokens": MAX_TOKENS, "system": rules,
+                "model": model,
+                "max_tokens": MAX_TOKENS,
+                "system": rules,
                 "messages": [{"role": "user", "content": query}],
                 "tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": MAX_SEARCHES}],
             }),
             Kind::Responses => json!({
-                "model": model, "instructions": rules, "input": query, "store": false,
-                "tools": [{"type": "web_search"}], "include": ["web_search_call.action.sources"],
+                "model": model,
+                "instructions": rules,
+                "input": query,
+                "tools": [{"type": "web_search"}],
+                "include": ["web_search_call.action.sources"],
+                "store": false,
             }),
             Kind::Openrouter => json!({
-                "model": model, "max_tokens": MAX_TOKENS,
+                "model": model,
+                "max_tokens": MAX_TOKENS,
                 "messages": [{"role": "system", "content": rules}, {"role": "user", "content": query}],
                 "tools": [{"type": "openrouter:web_search", "parameters": {"max_results": MAX_SEARCHES}}],
             }),

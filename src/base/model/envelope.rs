@@ -153,8 +153,11 @@ impl Envelope {
             context["path_resolved"] = path.into();
         }
         let mut public = json!({
-            "status": self.status, "data": data, "text": self.text,
-            "stats": {"time_ms": self.time_ms}, "context": context,
+            "status": self.status,
+            "data": data,
+            "text": self.text,
+            "stats": {"time_ms": self.time_ms},
+            "context": context,
         });
         if let Some(error) = &self.error {
             public["error"] = json!(error);

@@ -67,9 +67,14 @@ pub fn facts(output: &TaskOutput, place: &TaskDir) -> Value {
     let session = output.session.as_ref().and_then(|id| session_of(&place.folder, id)).unwrap_or_default();
     let figures = session.figures;
     json!({
-        "session": output.session, "answer": output.answer, "error": output.error,
-        "changed": figures.files.keys().collect::<Vec<_>>(), "steps": figures.steps,
-        "tokens": figures.tokens.total(), "cost_usd": figures.cost_usd(), "elapsed_ms": figures.active_ms,
+        "session": output.session,
+        "answer": output.answer,
+        "error": output.error,
+        "changed": figures.files.keys().collect::<Vec<_>>(),
+        "steps": figures.steps,
+        "tokens": figures.tokens.total(),
+        "cost_usd": figures.cost_usd(),
+        "elapsed_ms": figures.active_ms,
         // A worktree is removed, unless its task failed.
         "folder": (place.tree.is_none() || output.exit_code != Some(0)).then_some(&place.folder),
     })

@@ -125,7 +125,10 @@ impl<'a> FoldPlan<'a> {
                 let age = now.saturating_sub(entries[result].arrived_at);
                 let weight = views.weight(entries[result].id);
                 // What is stale was seen once.
-                let keep = self.goal.keep_requests.min(if weight >= STALE_WEIGHT { 1 } else { u64::MAX });
+                let keep = match weight >= STALE_WEIGHT {
+                    true => self.goal.keep_requests.min(1),
+                    false => self.goal.keep_requests,
+                };
                 if self.folded[result] || age < keep || pair.iter().any(stays) {
                     continue;
                 }
@@ -217,6 +220,7 @@ impl<'a> FoldPlan<'a> {
             let text = note::render(&folded, limits, most);
             self.texts.insert(anchor, (FormName::Note, text.into()));
         }
+        // The newest note says what can still be seen.
         let views = self.entries.iter().enumerate().map(|(index, entry)| {
             let text = self.texts.get(&index).filter(|(form, _)| *form == FormName::Filtered);
             (entry, !self.folded[index], text.map(|(_, text)| &**text))

@@ -69,6 +69,7 @@ const VIEW_SHARE: u64 = 88;
 /// User text and the last steps stay unchanged.
 const GENTLE: &[StageKind] = &[Fold { keep_requests: 4 }, StageKind::Summarize, Fold { keep_requests: 2 }];
 
+/// For a request that wouldn't fit into the window.
 const HARD: &[StageKind] = &[
     Fold { keep_requests: 2 },
     StageKind::FactsAlone,

@@ -155,6 +155,7 @@ impl HistoryManager {
         self.rewritten_at = self.requests;
         let cut = self.entries.all.partition_point(|entry| entry.id < before || is_summary(entry));
         let old: Vec<HistoryEntry> = self.entries.all.drain(..cut).collect();
+        // A call and its result stay together.
         let pinned = old.iter().filter(|entry| entry.pinned);
         let pinned: HashSet<Arc<str>> = pinned.filter_map(|entry| entry.call_id().cloned()).collect();
         let stays = |entry: &&HistoryEntry| match entry.call_id() {

@@ -168,7 +168,6 @@ impl StateBlock {
     }
 
     fn render_cut(&self, cut: &Cut) -> String {
-        let ([outcomes, read, lines, changed], hashes, request_chars, requests) = *cut;
         let mut out = match &self.goal {
             Some(Goal { text, check }) => format!(
                 "The goal, word for word (done when its check ends with 0):\n{text}\nIts check: {check}\n"
@@ -176,13 +175,13 @@ impl StateBlock {
             None => String::new(),
         };
         out.push_str("User requests, word for word:\n");
-        let skipped = self.requests.len().saturating_sub(requests);
+        let skipped = self.requests.len().saturating_sub(cut.requests);
         if skipped > 0 {
             out.push_str(&format!("({skipped} earlier ones: Recall {{\"query\":\"…\"}} finds them)\n"));
         }
         for (index, request) in self.requests.iter().enumerate().skip(skipped) {
             let newest = index + 1 == self.requests.len();
-            let limit = if newest { request_chars.saturating_mul(3) } else { request_chars };
+            let limit = if newest { cut.request_chars.saturating_mul(3) } else { cut.request_chars };
             out.push_str(&format!("{}. ", index + 1));
             match self.request_ids.get(index) {
                 Some(id) if id.0 > 0 && request.chars().count() > limit => {
@@ -191,7 +190,7 @@ impl StateBlock {
                 }
                 _ => out.push_str(&format!("{request}\n")),
             }
-            let recent = self.requests.len() - index <= outcomes;
+            let recent = self.requests.len() - index <= cut.outcomes;
             if let Some(outcome) = self.outcomes.get(index).filter(|words| recent && !words.is_empty()) {
                 out.push_str(&format!("   → {outcome}\n"));
             }
@@ -199,14 +198,15 @@ impl StateBlock {
         if !self.todos.is_empty() {
             out.push_str(&format!("Open todos: {}\n", self.todos.join("; ")));
         }
-        let (changed, read) = ((changed, hashes), (read, hashes));
+        let changed = (cut.changed, cut.hashes);
         self.list_files(&mut out, "Files created", changed, |fact| fact.created);
         self.list_files(&mut out, "Files edited", changed, |fact| fact.edited > 0 && !fact.created);
+        let read = (cut.read, cut.hashes);
         self.list_files(&mut out, "Files only read", read, |fact| !fact.created && fact.edited == 0);
-        list(&mut out, "Commands that failed", lines, &self.failed, |(command, exit)| {
+        list(&mut out, "Commands that failed", cut.lines, &self.failed, |(command, exit)| {
             format!("`{command}` (exit {exit})")
         });
-        list(&mut out, "Notes and decisions", lines, &self.notes, Clone::clone);
+        list(&mut out, "Notes and decisions", cut.lines, &self.notes, Clone::clone);
         out
     }
 
@@ -248,22 +248,38 @@ fn list<T>(out: &mut String, label: &str, most: usize, items: &[T], show: impl F
     }
 }
 
-/// How much is shown: closing words, files read, lines, files changed; whether with hashes; characters of a request, requests.
-type Cut = ([usize; 4], bool, usize, usize);
+struct Cut {
+    outcomes: usize,
+    read: usize,
+    lines: usize,
+    changed: usize,
+    hashes: bool,
+    request_chars: usize,
+    requests: usize,
+}
 
 const ALL: usize = usize::MAX;
 
+const fn cut(
+    [outcomes, read, lines, changed]: [usize; 4],
+    hashes: bool,
+    request_chars: usize,
+    requests: usize,
+) -> Cut {
+    Cut { outcomes, read, lines, changed, hashes, request_chars, requests }
+}
+
 /// From everything to the least, ordered by how valuable the facts are.
 const CUTS: [Cut; 9] = [
-    ([ALL, ALL, ALL, ALL], true, ALL, ALL),
-    ([3, ALL, ALL, ALL], true, ALL, ALL),
-    ([1, 30, 30, ALL], true, ALL, ALL),
-    ([0, 10, 15, ALL], false, ALL, ALL),
-    ([0, 0, 6, 40], false, ALL, ALL),
-    ([0, 0, 3, 12], false, 600, ALL),
-    ([0, 0, 2, 8], false, 160, ALL),
-    ([0, 0, 2, 6], false, 80, 20),
-    ([0, 0, 1, 4], false, 60, 6),
+    cut([ALL, ALL, ALL, ALL], true, ALL, ALL),
+    cut([3, ALL, ALL, ALL], true, ALL, ALL),
+    cut([1, 30, 30, ALL], true, ALL, ALL),
+    cut([0, 10, 15, ALL], false, ALL, ALL),
+    cut([0, 0, 6, 40], false, ALL, ALL),
+    cut([0, 0, 3, 12], false, 600, ALL),
+    cut([0, 0, 2, 8], false, 160, ALL),
+    cut([0, 0, 2, 6], false, 80, 20),
+    cut([0, 0, 1, 4], false, 60, 6),
 ];
 
 /// A request as it is kept: complete, or both ends of a very long one with a pointer to the rest.

@@ -216,9 +216,13 @@ impl<'a> PolicyTable<'a> {
         });
         let Comparison { settings, options, .. } = self.comparison;
         json!({
-            "sessions": all.sessions, "window": settings.window_tokens, "binding": options.binding,
-            "cached_price": self.prices.cached, "write_price": self.prices.uncached,
-            "system_tokens": options.system_tokens, "policies": policies.collect::<Value>(),
+            "sessions": all.sessions,
+            "window": settings.window_tokens,
+            "cached_price": self.prices.cached,
+            "write_price": self.prices.uncached,
+            "system_tokens": options.system_tokens,
+            "binding": options.binding,
+            "policies": policies.collect::<Value>(),
         })
     }
 }

@@ -110,7 +110,11 @@ fn as_json(hit: &RankedFile, role: &str, explain: bool) -> Value {
     let lines: Vec<Value> =
         hit.lines.iter().map(|(number, line)| json!({"line": number, "text": line})).collect();
     let mut file = json!({
-        "path": hit.path, "score": rounded(hit.score), "role": role, "reasons": hit.reasons(), "lines": lines,
+        "path": hit.path,
+        "score": rounded(hit.score),
+        "role": role,
+        "reasons": hit.reasons(),
+        "lines": lines,
     });
     if hit.chance > 0.0 {
         file["chance"] = rounded(hit.chance);

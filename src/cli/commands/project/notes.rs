@@ -203,9 +203,18 @@ fn as_json(note: &Note) -> Value {
     let facts = &note.facts;
     let time = |ms| digest::time(ms).map(|time| time.to_string());
     json!({
-        "id": note.id, "title": facts.title, "type": facts.kind.as_str(), "tags": facts.tags, "files": facts.files,
-        "links": facts.links, "importance": facts.importance, "status": facts.status, "archived": note.archived,
-        "created_at": facts.created_ms.and_then(time), "updated_at": time(note.changed_ms), "path": note.path(),
+        "id": note.id,
+        "title": facts.title,
+        "type": facts.kind.as_str(),
+        "tags": facts.tags,
+        "files": facts.files,
+        "links": facts.links,
+        "importance": facts.importance,
+        "status": facts.status,
+        "created_at": facts.created_ms.and_then(time),
+        "updated_at": time(note.changed_ms),
+        "archived": note.archived,
+        "path": note.path(),
     })
 }
 
@@ -331,8 +340,11 @@ fn summary(store: &NoteStore, json: bool) -> Result<(), Failure> {
     }
     let blockers = current.iter().filter(|note| note.is_open_blocker()).map(|note| note.id.as_str());
     let value = json!({
-        "total": current.len(), "archived": listing.notes.len() - current.len(), "types": kinds,
-        "open_blockers": blockers.collect::<Vec<_>>(), "notices": listing.notices,
+        "total": current.len(),
+        "archived": listing.notes.len() - current.len(),
+        "types": kinds,
+        "open_blockers": blockers.collect::<Vec<_>>(),
+        "notices": listing.notices,
     });
     report::print(&format!("{value}\n"))
 }

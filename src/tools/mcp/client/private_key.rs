@@ -51,7 +51,11 @@ fn signed(client_id: &str, audience: &str, pem: &[u8]) -> Result<String, String>
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let header = json!({"alg": algorithm, "typ": "client-authentication+jwt"});
     let claims = json!({
-        "iss": client_id, "sub": client_id, "aud": audience, "iat": now, "exp": now + LIFETIME,
+        "iss": client_id,
+        "sub": client_id,
+        "aud": audience,
+        "iat": now,
+        "exp": now + LIFETIME,
         "jti": format!("{:032x}", fastrand::u128(..)),
     });
     let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
