@@ -160,15 +160,22 @@ fn a_program_answers_for_the_user_as_with_claude() {
     ] {
         assert_eq!(host.ask(&request)["subtype"], if known { "success" } else { "error" }, "{request}");
     }
-    let refused = host.ask(&json!({"subtype": "mcp_set_servers"}));
-    assert!(refused["error"].as_str().unwrap().contains("mcp_set_servers"), "{refused}");
+    let refused = host.ask(&json!({"subtype": "update_settings"}));
+    assert!(refused["error"].as_str().unwrap().contains("update_settings"), "{refused}");
+    let cancelled = host.ask(&json!({"subtype": "cancel_async_message", "message_uuid": "none"}));
+    assert_eq!(cancelled["response"], json!({"cancelled": false}));
     let usage = host.ask(&json!({"subtype": "get_usage"}));
     assert!(usage["response"]["session"]["model_usage"]["m"]["inputTokens"].as_u64() > Some(0), "{usage}");
     let settings = json!({"model": "new", "permissions": {"defaultMode": "plan"}});
     let applied = host.ask(&json!({"subtype": "apply_flag_settings", "settings": settings}));
     assert_eq!(applied["subtype"], "success", "{applied}");
     host.say("go on");
-    assert_eq!(host.until(|line| line["type"] == "result")["result"], "On.");
+    let result = host.until(|line| line["type"] == "result");
+    assert_eq!(result["result"], "On.");
+    let tokens = |model: &str| result["modelUsage"][model]["inputTokens"].as_u64().unwrap();
+    let before = &usage["response"]["session"]["model_usage"]["m"]["inputTokens"];
+    let after = &result["usage"]["input_tokens"];
+    assert_eq!((Some(tokens("m")), Some(tokens("new"))), (before.as_u64(), after.as_u64()), "{result}");
     assert_eq!(host.end(), Some(0));
     assert!(server.requests()[0].raw.contains("Be brief."));
     assert_eq!(server.requests().pop().unwrap().body["model"], "new");

@@ -123,10 +123,10 @@ impl Facts {
     }
 
     pub fn change(&self) -> Option<&Change> {
-        match &*self.observation {
-            Observation::Edit(change) | Observation::Write(change) => Some(change),
-            _ => None,
-        }
+        let (Observation::Edit(change) | Observation::Write(change)) = &*self.observation else {
+            return None;
+        };
+        Some(change)
     }
 
     pub fn diff(&self) -> Option<&str> {
@@ -134,24 +134,18 @@ impl Facts {
     }
 
     pub fn command(&self) -> Option<&Command> {
-        match &*self.observation {
-            Observation::Command(command) => Some(command),
-            _ => None,
-        }
+        let Observation::Command(command) = &*self.observation else { return None };
+        Some(command)
     }
 
     pub fn todos(&self) -> Option<&[Todo]> {
-        match &*self.observation {
-            Observation::Todos(list) => list.todos.as_deref(),
-            _ => None,
-        }
+        let Observation::Todos(list) = &*self.observation else { return None };
+        list.todos.as_deref()
     }
 
     pub fn delegated(&self) -> Option<&Delegated> {
-        match &*self.observation {
-            Observation::Task(done) | Observation::Skill(done) => Some(done),
-            _ => None,
-        }
+        let (Observation::Task(done) | Observation::Skill(done)) = &*self.observation else { return None };
+        Some(done)
     }
 
     /// The model and tokens that the call itself used.

@@ -94,10 +94,8 @@ impl ProviderError {
     }
 
     pub fn context_limit(&self) -> Option<u64> {
-        match self {
-            Self::ContextFull(message) => window_in(message),
-            _ => None,
-        }
+        let Self::ContextFull(message) = self else { return None };
+        window_in(message)
     }
 
     /// What the user can do about it. `kept`: the message is in the session, so it can continue from there.

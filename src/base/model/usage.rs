@@ -36,11 +36,11 @@ impl Usage {
 
     pub fn since(&self, before: Self) -> Self {
         Self {
-            input: self.input - before.input,
-            cached: self.cached - before.cached,
-            cache_write: self.cache_write - before.cache_write,
-            output: self.output - before.output,
-            reasoning: self.reasoning - before.reasoning,
+            input: self.input.saturating_sub(before.input),
+            cached: self.cached.saturating_sub(before.cached),
+            cache_write: self.cache_write.saturating_sub(before.cache_write),
+            output: self.output.saturating_sub(before.output),
+            reasoning: self.reasoning.saturating_sub(before.reasoning),
         }
     }
 }

@@ -106,10 +106,8 @@ impl SessionGrant {
 
     /// The words that "always" stores; `None` if it is for one session at most.
     pub fn words(&self) -> Option<&str> {
-        match self {
-            Self::Prefix(words) | Self::Host(words) | Self::Tool(words) => Some(words),
-            _ => None,
-        }
+        let (Self::Prefix(words) | Self::Host(words) | Self::Tool(words)) = self else { return None };
+        Some(words)
     }
 }
 

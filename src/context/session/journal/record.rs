@@ -121,17 +121,13 @@ pub enum PathState {
 
 impl PathState {
     pub fn hash(&self) -> Option<&str> {
-        match self {
-            Self::File { hash, .. } => Some(hash),
-            _ => None,
-        }
+        let Self::File { hash, .. } = self else { return None };
+        Some(hash)
     }
 
     pub fn mode(&self) -> Option<u32> {
-        match self {
-            Self::File { mode, .. } | Self::FolderWith { mode } => Some(*mode),
-            _ => None,
-        }
+        let (Self::File { mode, .. } | Self::FolderWith { mode }) = self else { return None };
+        Some(*mode)
     }
 
     pub fn is_folder(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Output for scripts written for Claude Code: its `stream-json` messages, or only the last of them, as its SDK declares them
 //! (`@anthropic-ai/claude-agent-sdk` 0.3.332, November 2026).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -45,6 +45,7 @@ pub struct Claude<O> {
     denials: Vec<Value>,
     pub user_messages: Vec<SentUserMessage>,
     window: WindowState,
+    used_by_model: BTreeMap<String, (Usage, f64, u64)>,
     worked_ms: u64,
     /// MCP servers that were turned off or on.
     pub switched: HashMap<String, bool>,
@@ -63,6 +64,7 @@ impl<O: Write> Claude<O> {
             denials: Vec::new(),
             user_messages: Vec::new(),
             window: WindowState::default(),
+            used_by_model: BTreeMap::new(),
             worked_ms: 0,
             switched: HashMap::new(),
         }
@@ -139,9 +141,25 @@ impl<O: Write> Claude<O> {
         let (cost, ms) = (self.window.cost_usd.unwrap_or(0.0), self.worked_ms);
         let session = json!({
             "total_cost_usd": cost, "total_api_duration_ms": ms, "total_duration_ms": ms, "total_lines_added": 0,
-            "total_lines_removed": 0, "model_usage": of_model(&self.window, self.model()),
+            "total_lines_removed": 0, "model_usage": self.model_usage(),
         });
         json!({"session": session, "subscription_type": null, "rate_limits_available": false, "rate_limits": null})
+    }
+
+    fn model_usage(&self) -> Value {
+        let used = self
+            .used_by_model
+            .iter()
+            .filter(|(name, (usage, ..))| usage.total() > 0 || *name == self.model());
+        let shown = used.map(|(name, (usage, cost, window))| {
+            let used = json!({
+                "inputTokens": uncached(usage), "outputTokens": usage.output, "cacheReadInputTokens": usage.cached,
+                "cacheCreationInputTokens": usage.cache_write, "webSearchRequests": 0, "costUSD": cost,
+                "contextWindow": window, "maxOutputTokens": 0,
+            });
+            (name.clone(), used)
+        });
+        Value::Object(shown.collect())
     }
 
     fn init(&mut self) -> io::Result<()> {
@@ -261,7 +279,12 @@ impl<O: Write> Printer for Claude<O> {
                 self.system("status", json!({"status": running.then_some("compacting")}))
             }
             Event::Window(window) => {
-                self.window = *window;
+                let before = std::mem::replace(&mut self.window, *window);
+                let model = self.model().to_owned();
+                let (usage, cost, tokens) = self.used_by_model.entry(model).or_default();
+                usage.add(&window.total.since(before.total));
+                *cost += window.cost_usd.unwrap_or(0.0) - before.cost_usd.unwrap_or(0.0);
+                *tokens = window.window_tokens;
                 Ok(())
             }
             _ => Ok(()),
@@ -274,8 +297,7 @@ impl<O: Write> Printer for Claude<O> {
         self.calls.clear();
         self.worked_ms += end.elapsed_ms;
         self.message_id = text::uuid();
-        let model = self.session.as_ref().map_or("", |session| &session.model);
-        let mut result = result_message(end, answer, &self.window, model);
+        let mut result = result_message(end, answer, &self.window, &self.model_usage());
         result["permission_denials"] = std::mem::take(&mut self.denials).into();
         self.message(result)
     }
@@ -286,14 +308,14 @@ pub fn version() -> &'static str {
     concat!("2.1.0 (mycode ", env!("CARGO_PKG_VERSION"), ")")
 }
 
-fn result_message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, model: &str) -> Value {
+fn result_message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, models: &Value) -> Value {
     let done = end.reason == EndReason::Done;
     let cost = window.cost_usd.unwrap_or(0.0);
     let (subtype, terminal_reason) = names(&end.reason);
     let mut message = json!({
         "type": "result", "subtype": subtype, "is_error": !done, "duration_ms": end.elapsed_ms,
         "duration_api_ms": end.elapsed_ms, "num_turns": end.steps, "stop_reason": done.then_some("end_turn"),
-        "total_cost_usd": cost, "usage": usage(&end.usage), "modelUsage": of_model(window, model), "permission_denials": [],
+        "total_cost_usd": cost, "usage": usage(&end.usage), "modelUsage": models, "permission_denials": [],
         "terminal_reason": terminal_reason,
     });
     if done {
@@ -345,15 +367,6 @@ fn usage(usage: &Usage) -> Value {
         "cache_read_input_tokens": usage.cached, "output_tokens": usage.output,
         "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0}, "service_tier": "standard",
     })
-}
-
-fn of_model(window: &WindowState, model: &str) -> Value {
-    let total = &window.total;
-    json!({model: {
-        "inputTokens": uncached(total), "outputTokens": total.output, "cacheReadInputTokens": total.cached,
-        "cacheCreationInputTokens": total.cache_write, "webSearchRequests": 0,
-        "costUSD": window.cost_usd.unwrap_or(0.0), "contextWindow": window.window_tokens, "maxOutputTokens": 0,
-    }})
 }
 
 #[derive(Default)]

@@ -233,8 +233,15 @@ impl<O: Write> Talk<'_, O> {
             "initialize" => return Ok(self.printer.initialized()),
             "interrupt" => {
                 self.op(Control::Interrupt);
-                return Ok(json!({"still_queued": []}));
+                let queued = self.queue.iter().map(|line| &line["uuid"]).filter(|id| id.is_string());
+                return Ok(json!({"still_queued": queued.collect::<Vec<_>>()}));
             }
+            "cancel_async_message" => {
+                let before = self.queue.len();
+                self.queue.retain(|line| line["uuid"] != request["message_uuid"]);
+                return Ok(json!({"cancelled": self.queue.len() < before}));
+            }
+            "reload_output_styles" => return Ok(json!({"available_output_styles": ["default"]})),
             "set_permission_mode" => {
                 let ops = host::mode(request["mode"].as_str().unwrap_or_default())?;
                 ops.into_iter().for_each(|op| self.op(op));
@@ -268,7 +275,7 @@ impl<O: Write> Talk<'_, O> {
                 ops.into_iter().for_each(|op| self.op(op));
             }
             // What its servers say of their own accord; effort says how long the model may think.
-            "mcp_message" | "set_max_thinking_tokens" => {}
+            "mcp_message" | "set_max_thinking_tokens" | "set_color" | "set_has_subscribers" => {}
             "stop_task" => {
                 let task = request["task_id"].as_str().and_then(|id| id.parse().ok());
                 self.op(Quick::StopJob { id: task.ok_or("there is no such task")? });

@@ -171,6 +171,7 @@ fn message(mut line: Value) -> Option<FromHost> {
 
 /// The request, and the arguments in it; `call_of` gives a call in Claude's names.
 pub fn request(question: &Question, call_of: impl FnOnce(&str, &str) -> (String, Value)) -> (Value, Value) {
+    let new_id = || json!({"tool_use_id": text::uuid()});
     let (name, input, more) = match question {
         Question::Approval(request) => {
             let (name, input) = call_of(&request.tool, &request.args);
@@ -184,15 +185,9 @@ pub fn request(question: &Question, call_of: impl FnOnce(&str, &str) -> (String,
         }
         Question::Ask { questions } => {
             let asked: Vec<Value> = questions.iter().map(asked).collect();
-            (
-                "AskUserQuestion".to_owned(),
-                json!({ "questions": asked }),
-                json!({"tool_use_id": text::uuid()}),
-            )
+            ("AskUserQuestion".to_owned(), json!({ "questions": asked }), new_id())
         }
-        Question::Plan(plan) => {
-            ("ExitPlanMode".to_owned(), json!({"plan": plan.text}), json!({"tool_use_id": text::uuid()}))
-        }
+        Question::Plan(plan) => ("ExitPlanMode".to_owned(), json!({"plan": plan.text}), new_id()),
     };
     let mut request =
         json!({"subtype": "can_use_tool", "tool_name": name, "display_name": name, "input": input});

@@ -86,10 +86,8 @@ impl PagerCell {
     }
 
     fn item(&self) -> Option<&Item> {
-        match &self.content {
-            CellContent::Item(item, _) => Some(item),
-            _ => None,
-        }
+        let CellContent::Item(item, _) = &self.content else { return None };
+        Some(item)
     }
 
     pub fn text(&self) -> Cow<'_, str> {
@@ -116,17 +114,13 @@ impl PagerCell {
     }
 
     pub fn agent(&self) -> Option<&str> {
-        match self.item()? {
-            Item::ToolResult(result) => result.envelope.data.delegated()?.agent.as_deref(),
-            _ => None,
-        }
+        let Item::ToolResult(result) = self.item()? else { return None };
+        result.envelope.data.delegated()?.agent.as_deref()
     }
 
     pub fn code_blocks(&self) -> Vec<String> {
-        match self.item() {
-            Some(Item::Assistant { text, .. }) => markdown::code_blocks(text),
-            _ => Vec::new(),
-        }
+        let Some(Item::Assistant { text, .. }) = self.item() else { return Vec::new() };
+        markdown::code_blocks(text)
     }
 
     pub fn lines(&self, layout: PageLayout) -> Vec<Line<'static>> {
