@@ -14,7 +14,7 @@ use crate::wire::{chatgpt, endpoint, http};
 use base::config::files::raw::Raw;
 use base::config::provider::provider_section;
 use base::config::provider::saved_keys::{self, FILE_NAME};
-use base::config::provider::vendors::{VENDORS, Vendor};
+use base::config::provider::vendors::Vendor;
 use base::config::settings::{ProviderKind, ProviderSettings};
 use base::model::provider::ProviderError;
 use base::process::task;
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Answers in a sentence. `None` removes the saved key.
 pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<String, String> {
-    let vendor = self::vendor(vendor)?;
+    let vendor = Vendor::called(vendor)?;
     let (name, exported) = (vendor.name(), vendor.key(&saved_keys::exported).map(|(name, _)| name));
     match (&key, vendor.account.is_empty()) {
         (_, true) => {}
@@ -73,13 +73,6 @@ pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<
     }
 }
 
-pub fn vendor(name: &str) -> Result<&'static Vendor, String> {
-    VENDORS.iter().find(|known| known.is_called(name)).ok_or_else(|| {
-        let names: Vec<&str> = VENDORS.iter().map(Vendor::name).collect();
-        format!("There is no vendor '{name}'. Choose one of {}.", names.join(", "))
-    })
-}
-
 fn settings(vendor: &Vendor, key: Option<Secret>) -> Result<ProviderSettings, ProviderError> {
     let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let address = vendor
@@ -110,7 +103,7 @@ pub struct KeyRequest {
 
 impl KeyRequest {
     pub fn new(vendor: &str) -> Result<Self, String> {
-        let vendor = self::vendor(vendor)?;
+        let vendor = Vendor::called(vendor)?;
         if vendor.sign_in.is_empty() {
             let name = vendor.name();
             return Err(format!(

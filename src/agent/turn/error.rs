@@ -19,8 +19,6 @@ pub enum TurnError {
         cause: FailureCause,
     },
     Failed(Problem, FailureCause),
-    /// A user's hook rejected the message, which was never part of the session.
-    Blocked(Problem),
 }
 
 impl TurnError {

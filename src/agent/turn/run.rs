@@ -388,19 +388,16 @@ impl<'a> Turn<'a> {
         match error {
             TurnError::Interrupted => EndReason::Interrupted { prompt_returned: prompt_returned(false) },
             TurnError::Failed((message, hint), cause) => {
-                EndReason::Failed { message, hint, cause, prompt_returned: None }
-            }
-            TurnError::Blocked((message, hint)) => {
                 let Agent { dispatcher, input, .. } = &*self.agent;
-                let prompt_returned = dispatcher.interactive.then(|| input.typed.join("\n"));
-                EndReason::Failed { message, hint, cause: FailureCause::Other, prompt_returned }
+                // A hook rejected the message, or the log can't be written.
+                let unrecorded = first.is_none() && dispatcher.interactive && !input.typed.is_empty();
+                let prompt_returned = unrecorded.then(|| input.typed.join("\n"));
+                EndReason::Failed { message, hint, cause, prompt_returned }
             }
-            TurnError::Unanswered { problem: (message, hint), cause } => EndReason::Failed {
-                message,
-                hint,
-                cause,
-                prompt_returned: prompt_returned(cause == FailureCause::Refused),
-            },
+            TurnError::Unanswered { problem: (message, hint), cause } => {
+                let prompt_returned = prompt_returned(cause == FailureCause::Refused);
+                EndReason::Failed { message, hint, cause, prompt_returned }
+            }
             TurnError::NoRoom => {
                 let (message, hint) = texts::window_filled();
                 EndReason::Failed { message, hint, cause: FailureCause::OutputLimit, prompt_returned: None }

@@ -181,7 +181,7 @@ impl Folder {
         let why = match rustix::fs::accessat(&self.0, name, rustix::fs::Access::WRITE_OK, AtFlags::empty()) {
             _ if mode & 0o222 == 0 => format!("is read-only (mode {mode:o})"),
             Ok(()) => return Ok(()),
-            Err(Errno::ROFS) => "is on a read-only file system".to_owned(),
+            Err(Errno::ROFS) => "the file system is read-only".to_owned(),
             Err(Errno::PERM) => "is protected against changes (immutable)".to_owned(),
             Err(_) => format!("isn't writable for you (mode {mode:o})"),
         };

@@ -51,7 +51,9 @@ pub enum ExportError {
     Log(#[from] io::Error),
     #[error("{0} already exists")]
     Exists(String),
-    #[error("{0} {1}")]
+    #[error("{0}: there is no folder for it")]
+    NoFolder(String),
+    #[error("{0}: {1}")]
     File(String, FileError),
 }
 
@@ -75,11 +77,12 @@ pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
 pub fn write(log: &Path, file: &Path, options: ExportOptions, force: bool) -> Result<(), ExportError> {
     let text = text(log, options)?;
     let expect = if force { Expect::Anything } else { Expect::Missing };
-    if !force && file.symlink_metadata().is_ok() {
-        return Err(ExportError::Exists(file.display().to_string()));
-    }
-    atomic_write::write(file, text.as_bytes(), expect)
-        .map_err(|error| ExportError::File(file.display().to_string(), error))
+    let shown = file.display().to_string();
+    atomic_write::write(file, text.as_bytes(), expect).map_err(|error| match error {
+        FileError::Exists => ExportError::Exists(shown),
+        FileError::NotFound => ExportError::NoFolder(shown),
+        error => ExportError::File(shown, error),
+    })
 }
 
 pub fn format_of(file: &Path) -> Option<ExportFormat> {

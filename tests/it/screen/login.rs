@@ -68,6 +68,9 @@ fn first_screen_without_a_key() {
     assert_eq!(stage.sent().last(), Some(&Op::Idle(Idle::ReadKeys)));
     stage.command("/model");
     assert!(stage.shown().contains("No model yet: /login saves an API key."), "{}", stage.shown());
+    stage.press(KeyCode::Esc);
+    stage.command("/login opnai");
+    assert!(stage.shown().contains("There is no vendor 'opnai'. Choose one of"), "{}", stage.shown());
 }
 
 #[test]

@@ -125,6 +125,15 @@ fn enter_takes_what_is_marked() {
         assert!(stage.shown().contains("▸ s"));
         assert_eq!(stage.ops(key(KeyCode::Enter)), answered(Answer::Session));
     }
+    // A second look: the letter again, or another one, begins no word.
+    let mut stage = self::stage();
+    asked(&mut stage);
+    for letter in ['2', 's', '1', 's'] {
+        stage.press(KeyCode::Char(letter));
+        stage.app.now += Duration::from_secs(2);
+    }
+    assert!(stage.shown().contains("▸ s") && stage.app.composer.is_empty(), "{}", stage.shown());
+    assert_eq!(stage.ops(key(KeyCode::Enter)), answered(Answer::Session));
     // An Enter that was meant for the composer approves nothing.
     let mut stage = self::stage();
     stage.command("faster");

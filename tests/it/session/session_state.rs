@@ -30,6 +30,21 @@ async fn rewound(agent: &mut TestAgent) {
 }
 
 #[tokio::test]
+async fn a_message_that_cannot_be_recorded_goes_back() {
+    let server = FakeServer::start(vec![]);
+    let place = Workplace::new();
+    let mut agent = TestAgent::start(&place, &config(&server), true);
+    agent.until(|event| matches!(event, Event::Session(_)).then_some(())).await;
+    let state = place.home().join("state/projects");
+    let _ = std::fs::remove_dir_all(&state);
+    std::fs::create_dir_all(state.parent().unwrap()).unwrap();
+    std::fs::write(&state, "").unwrap();
+    let end = agent.turn("a long message").await;
+    let EndReason::Failed { prompt_returned, .. } = &end.reason else { panic!("{end:?}") };
+    assert_eq!(prompt_returned.as_deref(), Some("a long message"));
+}
+
+#[tokio::test]
 async fn a_discarded_first_message_leaves_nothing_to_rewind() {
     let server = FakeServer::start(vec![status(400, "no")]);
     texts(4).into_iter().for_each(|reply| server.push(reply));

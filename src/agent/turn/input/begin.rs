@@ -11,7 +11,7 @@ use crate::parts::Agent;
 use crate::turn::additions::{reminders, skills};
 use crate::turn::error::TurnError;
 use base::model::item::{Item, ItemId, ReminderTopic, UserMessage};
-use base::protocol::event::Level;
+use base::protocol::event::{FailureCause, Level};
 use base::protocol::notice::{self as texts, Problem};
 use base::text::one_line;
 use guard::redact::detector::TextSource;
@@ -21,7 +21,7 @@ use tools::own_commands;
 pub async fn ask_hooks(agent: &mut Agent, text: &str, control: &TurnControl) -> Result<(), TurnError> {
     let Some(hooks) = &agent.dispatcher.hooks else { return Ok(()) };
     let told = turn_hooks::prompt(hooks, text, &control.cancel).await;
-    agent.input.told = told.map_err(TurnError::Blocked)?;
+    agent.input.told = told.map_err(|problem| TurnError::Failed(problem, FailureCause::Other))?;
     Ok(())
 }
 

@@ -67,6 +67,13 @@ impl Vendor {
         self.names.iter().any(|known| known == name)
     }
 
+    pub fn called(name: &str) -> Result<&'static Self, String> {
+        VENDORS.iter().find(|known| known.is_called(name)).ok_or_else(|| {
+            let names: Vec<&str> = VENDORS.iter().map(Self::name).collect();
+            format!("There is no vendor '{name}'. Choose one of {}.", names.join(", "))
+        })
+    }
+
     pub fn of_kind(kind: ProviderKind) -> &'static Self {
         let own = |vendor: &&Self| vendor.kind.same_vendor(kind);
         VENDORS.iter().find(own).unwrap_or(&VENDORS[0])

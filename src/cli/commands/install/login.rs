@@ -12,7 +12,7 @@ use base::protocol::exit_code::ExitCode;
 use base::protocol::notice;
 use base::secret::Secret;
 use base::system::os::WithoutEcho;
-use provider::login::{KeyRequest, change, vendor as find_vendor};
+use provider::login::{KeyRequest, change};
 use provider::wire::chatgpt::{self, AccountSignIn};
 use tokio::net::TcpListener;
 use tools::mcp::client::sign_in;
@@ -21,7 +21,7 @@ const MOST_BYTES: u64 = 16 * 1024;
 
 pub async fn login(vendor: Option<&str>, browser: bool) -> Result<(), Failure> {
     let Some(vendor) = vendor.filter(|vendor| *vendor != "status") else { return list() };
-    let known = find_vendor(vendor).map_err(failed)?;
+    let known = Vendor::called(vendor).map_err(failed)?;
     if !known.account.is_empty() {
         return tokio::select! {
             who = account(known) => report::say(&format!("Signed in as {}. {}.\n", who.map_err(not_signed_in)?, notice::CHATGPT_PLAN)),

@@ -6,6 +6,7 @@ use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::keys::KeyPicker;
 use crate::tui::popup::pickers::settings::{self, EffortRow};
 use base::config::provider::models::efforts;
+use base::config::provider::vendors::Vendor;
 use base::protocol::op::{Idle, Quick};
 
 pub const NO_MODEL: &str = "No model yet: /login saves an API key.";
@@ -13,8 +14,10 @@ pub const NO_MODEL: &str = "No model yet: /login saves an API key.";
 /// `vendor` may be empty. A key has no place on the command's line: it would be remembered.
 pub fn login(app: &mut App, vendor: &str) {
     let mut picker = KeyPicker::default();
-    if !vendor.is_empty() {
-        picker.enter_key(vendor);
+    match Vendor::called(vendor) {
+        _ if vendor.is_empty() => {}
+        Ok(_) => picker.enter_key(vendor),
+        Err(why) => return app.warn(why),
     }
     app.popup = Some(Popup::Keys(picker));
     app.send(Quick::ListKeys);

@@ -210,6 +210,7 @@ fn compact(app: &mut App, args: &str) {
     app.send(match words.as_slice() {
         ["auto", "on"] => Op::Idle(Idle::AutoCompact { on: true }),
         ["auto", "off"] => Op::Idle(Idle::AutoCompact { on: false }),
+        ["auto"] | ["auto", _] => return app.warn("Usage: /compact [FOCUS], or /compact auto on|off."),
         _ => Op::Work(Work::Compact { focus: (!args.is_empty()).then(|| args.to_owned()) }),
     });
 }
@@ -241,12 +242,11 @@ fn unquoted(command: &str) -> &str {
 
 fn init(app: &mut App, args: &str) {
     match args {
+        "" if refuses_during_turn(app, "/init") => {}
         "" => {
-            if !refuses_during_turn(app, "/init") {
-                app.turn_label = Some("/init");
-                app.begin_turn();
-                app.send(Work::Init);
-            }
+            app.turn_label = Some("/init");
+            app.begin_turn();
+            app.send(Work::Init);
         }
         "no" => {
             app.send(Quick::DeclineInit);
@@ -291,6 +291,16 @@ mod tests {
         let mut app = App::new(Theme::new(false), (80, 24));
         assert!(run(&mut app, "/goal fix it"));
         assert_eq!(app.composer.text(), "/goal fix it", "nothing typed is lost");
+    }
+
+    #[test]
+    fn half_of_a_switch_compacts_nothing() {
+        for typed in ["/compact auto", "/compact auto offf"] {
+            let mut app = App::new(Theme::new(false), (80, 24));
+            assert!(run(&mut app, typed));
+            let done = format!("{:?}", app.take_commands());
+            assert!(done.contains("Usage: /compact") && !done.contains("Work"), "{done}");
+        }
     }
 
     #[test]

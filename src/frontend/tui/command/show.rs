@@ -101,14 +101,11 @@ pub fn copy(app: &mut App, args: &str) {
     let text = match args {
         "" => answer.map(|text| text.to_string()),
         "code" => answer.and_then(|text| markdown::code_blocks(&text).pop()),
-        _ => {
-            let usage = "Usage: /copy copies the last answer; /copy code its last code block.";
-            return app.warn(usage);
-        }
+        _ => return app.warn("Usage: /copy copies the last answer; /copy code its last code block."),
     };
     match text {
         Some(text) => viewing::copy(app, text),
-        None => app.inform("Nothing to copy yet."),
+        None => app.inform("Nothing to copy: there is no answer yet, or it has no code block."),
     }
 }
 

@@ -18,6 +18,8 @@ use base::sanitize;
 
 /// How long a letter must stay alone to be an answer.
 const ALONE: Duration = Duration::from_millis(250);
+/// A letter that follows later than this makes no word with the one before.
+const SAME_WORD: Duration = Duration::from_secs(1);
 
 #[derive(Debug, PartialEq)]
 pub enum Taken {
@@ -62,7 +64,8 @@ impl OpenQuestion {
         let Some(letter) = keymap::plain_char(key).filter(|_| !form.writes()) else {
             return self.pass(key, size);
         };
-        if let Some((first, _)) = waiting {
+        let mut is_word = |since| now.saturating_sub(since) < SAME_WORD || !form.takes_letter(letter);
+        if let Some((first, _)) = waiting.filter(|(_, since)| is_word(*since)) {
             form.chosen = None;
             return Taken::Typed(keymap::plain_char(first).into_iter().chain([letter]).collect());
         }

@@ -60,7 +60,6 @@ struct KeyEntry {
 
 impl KeyPicker {
     pub fn enter_key(&mut self, vendor: &str) {
-        // It has no key.
         let refusal =
             Vendor::has_account(vendor).then(|| format!("Run `mycode login {vendor}` in a terminal."));
         self.entry = Some(KeyEntry { vendor: vendor.to_owned(), refusal, ..KeyEntry::default() });
