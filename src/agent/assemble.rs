@@ -32,6 +32,7 @@ use super::window::fixed_prompt::{FixedPrompt, PromptReader};
 use base::config::files::load::Loaded;
 use base::config::settings::{Permission, TINY_WINDOW_TOKENS};
 use base::config::trusted::held_back::HeldBack;
+use base::config::trusted::json_files;
 use base::deadline::Deadline;
 use base::model::provider::Provider;
 use base::model::request::Params;
@@ -144,6 +145,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     }
     let (mut dispatcher, mut tools) = setup.toolset(workspace, setup.interactive, setup.host.clone());
     let mut notices = loaded.notices.clone();
+    notices.extend(json_files::not_used_news(workspace, &setup.project_state));
     notices.extend(reopened.into_iter().chain(std::mem::take(&mut tools.unusable)));
     let cx = &mut dispatcher.cx;
     if loaded.work.inject_notes.is_some() {

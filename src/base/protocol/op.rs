@@ -13,7 +13,7 @@ use crate::model::item::ItemId;
 use crate::secret::Secret;
 
 /// The engine takes operations in order. Each kind is matched in full where it is handled, so that none is lost.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, derive_more::From)]
 pub enum Op {
     Work(Work),
     Control(Control),
@@ -181,36 +181,6 @@ pub enum Quick {
     DeclineInit,
     /// For the `@` popup; answered by `Event::Files`.
     ListFiles,
-}
-
-impl From<Work> for Op {
-    fn from(work: Work) -> Self {
-        Self::Work(work)
-    }
-}
-
-impl From<Control> for Op {
-    fn from(control: Control) -> Self {
-        Self::Control(control)
-    }
-}
-
-impl From<Idle> for Op {
-    fn from(op: Idle) -> Self {
-        Self::Idle(op)
-    }
-}
-
-impl From<Undo> for Op {
-    fn from(op: Undo) -> Self {
-        Self::Undo(op)
-    }
-}
-
-impl From<Quick> for Op {
-    fn from(op: Quick) -> Self {
-        Self::Quick(op)
-    }
 }
 
 impl Op {

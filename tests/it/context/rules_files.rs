@@ -158,8 +158,9 @@ fn what_stands_beside_a_rules_file_counts_too() {
 fn what_other_agents_settings_name_counts_too() {
     let place = Workplace::new();
     place
-        .file("opencode.json", "{ // Ours.\n\"instructions\": [\"docs/*.md\", \"../up.md\", \".env\"], \"permission\": {\"edit\": \"ask\"},}")
+        .file("opencode.json", "{ // Ours.\n\"instructions\": [\"docs/*.md\", \"../up.md\", \".env\", \"https://a.b/c.md\"], \"permission\": {\"edit\": \"ask\"},}")
         .file(".gemini/settings.json", r#"{"context": {"fileName": ["HOUSE.md"]}, "tools": {"exclude": ["a"], "core": []}}"#)
+        .file(".claude/settings.json", r#"{"env": {"A": "b"}, "permissions": {"defaultMode": "plan", "allow": []}}"#)
         .file("HOUSE.md", "HOUSE-RULE\n")
         .file("docs/style.md", "STYLE-RULE\n")
         .file(".env", "PLAIN-SECRET\n");
@@ -168,7 +169,15 @@ fn what_other_agents_settings_name_counts_too() {
     let sent = requests[0].to_string();
     assert!(sent.contains("HOUSE-RULE") && sent.contains("STYLE-RULE"), "{sent}");
     assert!(!sent.contains("OUTSIDE-RULE") && !sent.contains("PLAIN-SECRET"), "{sent}");
-    assert!(said.contains("permission in opencode.json, tools in .gemini/settings.json"), "{said}");
+    let not_used = "Not used here: env, permissions.defaultMode in .claude/settings.json; permission, ../up.md, \
+                    https://a.b/c.md in opencode.json; tools in .gemini/settings.json.";
+    assert!(said.contains(not_used), "{said}");
+    // Once, and again when it changes.
+    assert!(!turn(&place, vec![done()], &["again"]).1.contains("Not used"));
+    let doctor = crate::support::workplace::stdout(&place.command(&["doctor"]).output().unwrap());
+    assert!(doctor.contains(not_used), "{doctor}");
+    place.file(".gemini/settings.json", r#"{"hooks": {"BeforeTool": [1]}}"#);
+    assert!(turn(&place, vec![done()], &["again"]).1.contains("hooks in .gemini"));
 }
 
 /// What a command plants below the workspace, or in an import, is not obeyed, in this session nor the next.

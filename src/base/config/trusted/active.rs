@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::json_files;
 use super::own_files::OwnFiles;
 use super::plugin;
 use super::project_file;
@@ -36,7 +35,6 @@ pub fn load(paths: &Paths, workspace: &Path, trust: bool) -> (OwnFiles, Vec<Stri
             names(&untrusted, &known)
         ));
     }
-    notices.extend(json_files::without_effect(workspace));
     (own.with(project), notices)
 }
 
@@ -54,7 +52,9 @@ pub fn names(all: &[Definition], known: &Trust) -> String {
         format!("{}{changed}", one.name)
     };
     let separator = if all.iter().any(|one| known.has_changed(one)) { "; " } else { ", " };
-    all.iter().map(name).collect::<Vec<_>>().join(separator)
+    let mut names: Vec<String> = all.iter().map(name).collect();
+    names.dedup();
+    names.join(separator)
 }
 
 pub fn differences(all: &[Definition], known: &Trust) -> String {

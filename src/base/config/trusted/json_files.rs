@@ -2,12 +2,14 @@
 //! project's, which need the user's trust in exactly that: of Claude Code's settings only those keys count, so other changes
 //! keep trust.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::agent_files::AgentFile;
 use crate::format::settings_file;
+use crate::search::words::listed;
 use crate::{file, path};
 
 const HOOKS: [&str; 3] = [".mycode/hooks.json", ".claude/settings.json", ".claude/settings.local.json"];
@@ -17,9 +19,11 @@ const MCP_SERVERS: [&str; 4] =
 /// Other agents' settings, of which only these keys count; those above win.
 const OF_OTHERS: [&str; 4] =
     ["opencode.json", "opencode.jsonc", ".gemini/settings.json", ".codex/config.toml"];
-/// What limits an agent or runs something in them, and isn't read. From their references, November 2026.
-const WITHOUT_EFFECT: &str = "permission agent plugin hooks tools tools/sandbox sandbox coreTools excludeTools sandbox_mode \
-    approval_policy sandbox_workspace_write default_permissions permissions";
+/// What is read of them besides, and of Claude Code's settings; the rest is said to have no effect.
+const READ_OF_OTHERS: &str =
+    "$schema mcpServers mcp mcp_servers instructions context contextFileName project_doc_fallback_filenames";
+const READ_OF_CLAUDE: &str = "$schema hooks disableAllHooks permissions";
+const READ_OF_PERMISSIONS: &str = "allow ask deny additionalDirectories";
 const MCP_KEYS: [&str; 3] = ["mcpServers", "mcp", "mcp_servers"];
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -40,19 +44,45 @@ pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
 }
 
 pub fn of_others(folder: &Path) -> impl Iterator<Item = (Value, PathBuf)> {
-    let parsed = |AgentFile { path, text }| Some((settings_file::parse(&path, &text).ok()?, path));
-    of_project(folder, &OF_OTHERS).filter_map(parsed)
+    of_project(folder, &OF_OTHERS).filter_map(|file| Some((parsed(&file)?, file.path)))
 }
 
-pub fn without_effect(workspace: &Path) -> Option<String> {
+fn parsed(file: &AgentFile) -> Option<Value> {
+    settings_file::parse(&file.path, &file.text).ok()
+}
+
+pub fn not_used(workspace: &Path) -> Option<String> {
     let mut told = Vec::new();
-    for (settings, path) in of_others(workspace) {
+    let claude = settings(workspace).filter_map(|file| Some((parsed(&file)?, file.path, READ_OF_CLAUDE)));
+    let others = of_others(workspace).map(|(all, path)| (all, path, READ_OF_OTHERS));
+    for (all, path, read) in claude.chain(others) {
         let place = path::display(workspace, &path);
-        let set = |key: &&str| !settings.pointer(&format!("/{key}")).is_none_or(is_nothing);
-        told.extend(WITHOUT_EFFECT.split(' ').filter(set).map(|key| format!("{key} in {place}")));
+        let mut keys = unread(&all, read);
+        let inner = unread(&all["permissions"], READ_OF_PERMISSIONS).into_iter();
+        keys.extend(inner.filter(|_| read == READ_OF_CLAUDE).map(|key| format!("permissions.{key}")));
+        let named = all["instructions"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let is_elsewhere =
+            |one: &&str| one.contains("://") || one.starts_with("..") || one.starts_with(['/', '~']);
+        keys.extend(named.filter(is_elsewhere).map(str::to_owned));
+        told.extend((!keys.is_empty()).then(|| format!("{} in {place}", keys.join(", "))));
     }
-    (!told.is_empty())
-        .then(|| format!("Without effect here: {}. Use [permissions] in config.toml.", told.join(", ")))
+    let advice = "mycode's own settings are in config.toml (`mycode doctor --config` lists them)";
+    (!told.is_empty()).then(|| format!("Not used here: {}. {advice}.", told.join("; ")))
+}
+
+fn unread(all: &Value, read: &str) -> Vec<String> {
+    let all = all.as_object().into_iter().flatten();
+    let unread = all.filter(|(key, value)| !is_nothing(value) && !listed(read, key));
+    unread.map(|(key, _)| key.clone()).collect()
+}
+
+/// The same where the project's last session didn't say it already.
+pub fn not_used_news(workspace: &Path, project_state: &Path) -> Option<String> {
+    let told = not_used(workspace)?;
+    let file = project_state.join("settings-not-used");
+    let is_news = file::small_text(&file, MAX_BYTES).is_none_or(|before| before != told);
+    let kept = is_news.then(|| fs::create_dir_all(project_state).and_then(|()| fs::write(file, &told)));
+    kept.map(|_| told)
 }
 
 /// What Claude Code's settings allow, if anything.
@@ -70,7 +100,6 @@ pub fn permissions_of_project(workspace: &Path) -> Vec<AgentFile> {
     settings(workspace).filter_map(allowed).collect()
 }
 
-/// Claude Code's settings in a project.
 pub fn settings(workspace: &Path) -> impl Iterator<Item = AgentFile> {
     of_project(workspace, &SETTINGS)
 }

@@ -6,6 +6,7 @@ use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
+use base::config::trusted::json_files;
 
 pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     if config {
@@ -25,7 +26,7 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     findings::check_language_servers(&mut found);
     model::check(&mut found).await;
     findings::check_web(&mut found);
-    for notice in &opened.loaded.notices {
+    for notice in opened.loaded.notices.iter().chain(&json_files::not_used(&opened.workspace)) {
         found.sentence(format!("note: {notice}"));
     }
     report::say(&found.text)?;

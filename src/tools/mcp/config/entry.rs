@@ -58,7 +58,7 @@ pub struct Entry {
     enabled: Option<bool>,
     #[serde(alias = "enabled_tools", skip_serializing_if = "Option::is_none")]
     pub include_tools: Option<Vec<String>>,
-    #[serde(alias = "disabled_tools", skip_serializing_if = "Vec::is_empty")]
+    #[serde(alias = "disabled_tools", alias = "disabledTools", skip_serializing_if = "Vec::is_empty")]
     pub exclude_tools: Vec<String>,
     /// Milliseconds a call may take without a sign of life.
     #[serde(skip_serializing_if = "Value::is_null")]
