@@ -68,7 +68,8 @@ pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<Rew
                 if let Some(sum) = sum {
                     sum.plus += change.plus;
                     sum.minus += change.minus;
-                    sum.files.insert(change.path);
+                    let is_file = change.before.is_folder() == change.after.is_folder();
+                    sum.files.extend(is_file.then_some(change.path));
                 }
             }
             JournalRecord::Running { .. } | JournalRecord::Ran | JournalRecord::Outside { .. } => {}

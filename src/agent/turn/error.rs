@@ -12,7 +12,6 @@ pub enum TurnError {
         error: ProviderError,
         tries: u32,
     },
-    NoRoom,
     Unanswered {
         problem: Problem,
         /// `Refused` if the server objected to the message itself.

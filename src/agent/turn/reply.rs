@@ -72,7 +72,8 @@ impl ReplyRequest<'_> {
             self.conversation.record_request(&next.parts, &next.built, cold)?;
             let may_fill = !fitting.filled && fitting.refusals < OVERFLOW_TRIES;
             match self.sample(&next, may_fill).await {
-                Err(TurnError::NoRoom) => {
+                Ok(Some(reply)) => return Ok(reply),
+                Ok(None) => {
                     fitting.filled = true;
                     self.make_room_for_reply(configured).await?;
                 }
@@ -87,12 +88,11 @@ impl ReplyRequest<'_> {
                     self.control.notice(Level::Warning, texts::context_limit(&message));
                     fitting.refused = Some((next.built.ledger.total(), message));
                 }
-                other => {
-                    if matches!(other, Err(TurnError::Provider { error: ProviderError::ContextFull(_), .. }))
-                    {
+                Err(error) => {
+                    if matches!(error, TurnError::Provider { error: ProviderError::ContextFull(_), .. }) {
                         self.window.resize(configured);
                     }
-                    return other;
+                    return Err(error);
                 }
             }
         }
@@ -162,7 +162,8 @@ impl ReplyRequest<'_> {
         self.window.resize((window, reserve.min(window / 8)));
     }
 
-    async fn sample(&mut self, next: &NextRequest, may_fill: bool) -> Result<ModelReply, TurnError> {
+    /// `None`: the reply filled the window.
+    async fn sample(&mut self, next: &NextRequest, may_fill: bool) -> Result<Option<ModelReply>, TurnError> {
         let window_tokens = self.window.settings().window_tokens;
         let request = &next.built.request;
         let sampled = match self.sampler.sample(request, window_tokens, self.control).await {
@@ -201,10 +202,10 @@ impl ReplyRequest<'_> {
             let reported = sampled.usage.map(|usage| usage.total());
             let taken = reported.unwrap_or(size + sampled.bytes / 4);
             if may_fill && taken >= window_tokens * 97 / 100 {
-                return Err(TurnError::NoRoom);
+                return Ok(None);
             }
         }
-        self.record_reply(sampled)
+        self.record_reply(sampled).map(Some)
     }
 
     fn record_reply(&mut self, sampled: Sampled) -> Result<ModelReply, TurnError> {

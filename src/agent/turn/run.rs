@@ -398,10 +398,6 @@ impl<'a> Turn<'a> {
                 let prompt_returned = prompt_returned(cause == FailureCause::Refused);
                 EndReason::Failed { message, hint, cause, prompt_returned }
             }
-            TurnError::NoRoom => {
-                let (message, hint) = texts::window_filled();
-                EndReason::Failed { message, hint, cause: FailureCause::OutputLimit, prompt_returned: None }
-            }
             TurnError::Provider { error, tries } => {
                 let prompt_returned = prompt_returned(error::is_filtered(&error));
                 EndReason::ProviderFailed {

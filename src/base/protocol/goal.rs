@@ -97,9 +97,9 @@ impl GoalState {
 pub fn not_checked(check: &str, why: &str, denied: bool) -> Problem {
     let hint = match denied {
         true => {
-            "allow it with --allow 'Bash(COMMAND)' or a higher --permission; `mycode exec -c` continues the goal"
+            "allow it with --allow 'Bash(COMMAND)' or a higher --permission; /goal go or `mycode exec -c` continues"
         }
-        false => "name a command that runs in this folder with --until",
+        false => "name a command that runs in this folder",
     };
     (format!("the check `{check}` can't be run: {why}"), hint.to_owned())
 }
@@ -112,7 +112,7 @@ pub fn unchanged(check: &str) -> Problem {
     (format!("no progress: `{check}` fails, and the last round changed no file"), AGAIN.to_owned())
 }
 
-const AGAIN: &str = "to continue, say what to try: mycode exec -c --until 'COMMAND' \"try …\"";
+const AGAIN: &str = "say what to try: /goal …, or mycode exec -c --until 'COMMAND' \"try …\"";
 
 pub fn stopped(report: &str) -> String {
     format!("Stopped. {report}")

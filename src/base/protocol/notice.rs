@@ -372,7 +372,7 @@ pub fn deadline(limit: &str) -> Problem {
 pub fn stuck(call: &str, times: usize) -> Problem {
     problem(
         format!("the model made the same failing call {times} times: {call}"),
-        "continue with `mycode exec -c` and say what to do instead, or try another model",
+        "say what to do instead, here or with `mycode exec -c`, or try another model",
     )
 }
 
@@ -409,15 +409,11 @@ pub fn log_write_failed(error: impl Display) -> Problem {
 pub fn request_too_large(needed: u64, window: u64, rules: u64) -> Problem {
     problem(
         format!(
-            "the smallest possible request takes up to {needed} tokens ({rules} of them project rules), but the \
-             window has {window}"
+            "the smallest possible request takes up to {needed} tokens ({rules} of them project rules); with an \
+             answer, that is too much for the window of {window}"
         ),
         "set a larger context_window, shorten the project rules, or unpin items in /context",
     )
-}
-
-pub fn window_filled() -> Problem {
-    problem("the reply filled the context window", "run /compact, then say \"continue\"")
 }
 
 pub fn exported(file: impl Display) -> String {

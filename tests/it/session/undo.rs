@@ -344,7 +344,7 @@ async fn rewind_in_an_open_session() {
         answer().text("hello").into(),
         answer().call("Read", json!({"path": "a"})).into(),
         answer().call("Edit", json!({"path": "a", "old_string": "one", "new_string": "two"})).into(),
-        answer().call("Bash", json!({"command": "echo made > made; rm b"})).into(),
+        answer().call("Bash", json!({"command": "mkdir new; echo made > new/made; rm b"})).into(),
         answer().text("done").into(),
         answer().text("fine").into(),
         answer().text("good").into(),
@@ -372,7 +372,7 @@ async fn rewind_in_an_open_session() {
     });
     let preview = preview.await;
     let deeds: Vec<_> = preview.rows.iter().map(|row| (row.path.as_str(), row.action.into_str())).collect();
-    assert_eq!(deeds, [("a", "restore"), ("b", "recreate"), ("made", "delete")]);
+    assert_eq!(deeds, [("a", "restore"), ("b", "recreate"), ("new", "delete"), ("new/made", "delete")]);
     assert_eq!(place.text("a"), "two\n", "a preview changes nothing");
     let done = |event: &Event| match event {
         Event::Rewound(done) => Some(done.clone()),
@@ -380,11 +380,12 @@ async fn rewind_in_an_open_session() {
     };
     // Files alone: the model is told with the next message.
     agent.send(Undo::Rewind { point: points[0].id, part: RewindScope::Files, force: false });
-    assert_eq!(agent.until(done).await.done, ["a", "b", "made"]);
+    assert_eq!(agent.until(done).await.done, ["a", "b", "new/made"]);
+    assert!(!place.project().join("new").exists());
     assert_eq!((place.text("a"), place.text("b")), ("one\n".to_owned(), "bee\n".to_owned()));
     agent.turn("and now?").await;
     let last = |number: usize| server.requests()[number].body["messages"].to_string();
-    assert!(last(5).contains("rewound these files to an earlier state: a, b, made"), "{}", last(5));
+    assert!(last(5).contains("rewound these files to an earlier state: a, b, new/made"), "{}", last(5));
     // Both: the message comes back to be changed and sent again.
     agent.send(Undo::Rewind { point: points[0].id, part: RewindScope::Both, force: false });
     let back = agent.until(done).await;

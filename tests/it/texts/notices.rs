@@ -138,7 +138,6 @@ fn agent_notices() {
         notice::content_filter(),
         notice::log_write_failed("the session log could not be written: disk full"),
         notice::request_too_large(5_200, 4_096, 3_000),
-        notice::window_filled(),
     ] {
         let _ = writeln!(text, "error: {message}\nhint: {hint}");
     }

@@ -261,6 +261,7 @@ pub fn carry_out(
     steps.retain(|step| !failed.contains(&step.path.as_path()));
     let shared = shared_files(journal.root(), &steps);
     let mut report = |step: &RestoreStep, done: Result<(), String>| match done {
+        Ok(()) if step.now.is_folder() != step.target.is_folder() => {}
         Ok(()) => outcome.done.push(step.path.clone()),
         Err(reason) => outcome.left.push((step.path.clone(), reason)),
     };

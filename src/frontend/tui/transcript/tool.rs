@@ -54,7 +54,6 @@ pub fn outcome(envelope: &Envelope) -> OutcomeLine {
     if envelope.status == Status::Error {
         let message = envelope.error.as_ref().map_or(envelope.text.as_str(), |error| error.message.as_str());
         outcome.failed = true;
-        // The model's error text may be longer than the user needs.
         outcome.summary = first_line(envelope.data.user_text().unwrap_or(message));
         return outcome;
     }
@@ -153,7 +152,7 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
             (_, true) => theme.warning(),
             _ => theme.dim(),
         };
-        let summary = wrap::clip(&sanitize::clean(&outcome.summary), width.saturating_sub(4));
+        let summary = clip_after_sentence(&sanitize::clean(&outcome.summary), width.saturating_sub(4));
         lines.push(Line::from(vec![Span::styled("  └ ", theme.dim()), Span::styled(summary, style)]));
     }
     let most = if outcome.by_user { USER_LINES } else { TAIL_LINES };
@@ -166,6 +165,14 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
         lines.extend(wrap::wrap_text(&content, style, &format!("    {mark}"), "      ", width));
     }
     lines
+}
+
+fn clip_after_sentence(text: &str, room: usize) -> String {
+    let clipped = wrap::clip(text, room);
+    match clipped.rsplit_once(". ") {
+        Some((whole, _)) if clipped != text => format!("{whole}. …"),
+        _ => clipped,
+    }
 }
 
 fn dim_tail(tail: &str, most: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
@@ -221,6 +228,14 @@ fn first_line(text: &str) -> String {
 mod tests {
     use super::*;
     use base::model::envelope::ErrorCode;
+
+    #[test]
+    fn a_long_outcome_is_cut_after_a_sentence() {
+        let said = "a.rs has not been read yet. Nothing was written. Here it is, and it now counts as read.";
+        assert_eq!(clip_after_sentence(said, 60), "a.rs has not been read yet. Nothing was written. …");
+        assert_eq!(clip_after_sentence(said, 20), "a.rs has not been r…");
+        assert_eq!(clip_after_sentence(said, 100), said);
+    }
 
     #[test]
     fn each_outcome_is_one_line() {
