@@ -1,6 +1,6 @@
 //! What leaves the history when room is needed, oldest first: superseded copies at once, results of finished calls by age, and
 //! the newest views of files last, since the next edit needs them in one piece. The unit that can be folded is one call with
-//! its result, so that files read in one reply go one by one; each round's folded calls are represented by one note. Pure.
+//! its result, so that files read in one reply go one by one; what leaves a round together is represented by one note. Pure.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::note;
 use super::renewed::renewed;
 use super::thresholds::Thresholds;
-use super::working_set::{STALE_WEIGHT, Views};
+use super::working_set::{self, STALE_WEIGHT, Views};
 use crate::history::entry::{HistoryEntry, tokens_of};
 use crate::history::manager::HistoryManager;
 use crate::history::references;
@@ -47,17 +47,26 @@ pub struct FoldPlan<'a> {
     folded: Vec<bool>,
     /// What is sent in another text: notes, the ends of old answers, views with the edits that are folded.
     texts: BTreeMap<usize, (FormName, Arc<str>)>,
+    /// What stays as it is sent, and what its notes represent.
+    settled: Vec<bool>,
     goal: FoldGoal,
 }
 
 impl<'a> FoldPlan<'a> {
-    pub fn new(history: &'a HistoryManager, limits: &Thresholds, goal: FoldGoal) -> Self {
+    /// Leaves everything before entry `first` as it is sent, and so in the cache.
+    pub fn new(history: &'a HistoryManager, first: usize, limits: &Thresholds, goal: FoldGoal) -> Self {
         let entries = history.entries();
         let round = |range: Range<usize>| round(entries, range.clone(), range.start >= history.turn_start());
         // What precedes the first user message belongs to none.
         let rounds: Vec<HistoryRound> = history.rounds().into_iter().map(round).collect();
         let folded = entries.iter().map(|entry| entry.form() >= FormName::Folded).collect();
-        let mut plan = Self { entries, folded, texts: BTreeMap::new(), goal };
+        let mut is_told = first > 0;
+        let settled = entries.iter().enumerate().map(|(at, entry)| {
+            is_told &= at < first || entry.form() != FormName::Note;
+            at < first || is_told && entry.form() >= FormName::Folded
+        });
+        let settled = settled.collect();
+        let mut plan = Self { entries, folded, texts: BTreeMap::new(), settled, goal };
         plan.shorten_answers(&rounds, limits);
         plan.write_notes(&rounds, limits);
         let order = plan.candidates(history, &rounds, limits);
@@ -84,7 +93,7 @@ impl<'a> FoldPlan<'a> {
     pub fn left(&self) -> u64 {
         let size = |index: usize| match self.texts.get(&index) {
             Some((_, text)) => u64::from(estimate(text) + MESSAGE_OVERHEAD),
-            None if self.folded[index] => 0,
+            None if self.folded[index] && !self.settled[index] => 0,
             None => self.goal.size(&self.entries[index]),
         };
         (0..self.entries.len()).map(size).sum()
@@ -117,6 +126,11 @@ impl<'a> FoldPlan<'a> {
         let entries = self.entries;
         let referenced = references::referenced(entries, now, limits.fresh_requests);
         let views = Views::of(history, limits);
+        // A view that can't be renewed needs the edits after it.
+        let is_shown = |at: &usize| self.settled[*at] && entries[*at].form() <= FormName::Filtered;
+        let shown = (0..entries.len()).filter(is_shown);
+        let viewed: HashSet<&str> =
+            shown.filter_map(|at| working_set::viewed_path(&entries[at].item)).collect();
         let mut found: Vec<(f64, usize, usize, bool)> = Vec::new();
         for step in rounds.iter().flat_map(|round| &round.steps) {
             for &(call, result) in &step.calls {
@@ -129,7 +143,9 @@ impl<'a> FoldPlan<'a> {
                     true => self.goal.keep_requests.min(1),
                     false => self.goal.keep_requests,
                 };
-                if self.folded[result] || age < keep || pair.iter().any(stays) {
+                let changed = working_set::changed_path(&entries[result].item);
+                let is_fixed = self.settled[call] || changed.is_some_and(|(path, _)| viewed.contains(path));
+                if self.folded[result] || age < keep || is_fixed || pair.iter().any(stays) {
                     continue;
                 }
                 found.push((age as f64 * weight, call, result, weight < 1.0));
@@ -172,7 +188,7 @@ impl<'a> FoldPlan<'a> {
 
     fn fold_all(&mut self, indices: &[usize]) {
         for index in indices {
-            self.folded[*index] |= !self.entries[*index].pinned;
+            self.folded[*index] |= !self.entries[*index].pinned && !self.settled[*index];
         }
     }
 
@@ -183,7 +199,8 @@ impl<'a> FoldPlan<'a> {
         for round in rounds {
             let calls = round.steps.iter().flat_map(|step| &step.calls);
             let results: Vec<usize> = calls.map(|(_, result)| *result).collect();
-            for (at, &view) in results.iter().enumerate().filter(|(_, view)| !self.folded[**view]) {
+            let is_open = |view: &usize| !self.folded[*view] && !self.settled[*view];
+            for (at, &view) in results.iter().enumerate().filter(|(_, view)| is_open(view)) {
                 let later = results[at + 1..].iter().map(|later| (&entries[*later], self.folded[*later]));
                 let is_free = !entries[view].pinned && !bases.contains(&entries[view].id);
                 if let Some(text) = is_free.then(|| renewed(&entries[view], later)).flatten() {
@@ -206,7 +223,7 @@ impl<'a> FoldPlan<'a> {
                 members.extend(&step.after);
             }
             members.sort_unstable();
-            members.retain(|index| self.folded[*index]);
+            members.retain(|index| self.folded[*index] && !self.settled[*index]);
             if members.is_empty() {
                 continue;
             }
@@ -256,7 +273,7 @@ impl<'a> FoldPlan<'a> {
     fn shorten_answers(&mut self, rounds: &[HistoryRound], limits: &Thresholds) {
         let finished = rounds.len().saturating_sub(1 + limits.closing_turns);
         for step in rounds.iter().take(finished).filter_map(|round| round.steps.last()) {
-            for index in step.said.iter().filter(|_| step.is_answer()) {
+            for index in step.said.iter().filter(|index| step.is_answer() && !self.settled[**index]) {
                 let entry = &self.entries[*index];
                 if let Item::Assistant { text, .. } = &*entry.item
                     && entry.form() == FormName::Full
@@ -279,7 +296,8 @@ impl<'a> FoldPlan<'a> {
             });
             batches.push(Batch::with_texts(texts.collect(), form, cause.clone()));
         }
-        let gone = (0..self.entries.len()).filter(|at| self.folded[*at] && !self.texts.contains_key(at));
+        let leaves = |at: &usize| self.folded[*at] && !self.settled[*at] && !self.texts.contains_key(at);
+        let gone = (0..self.entries.len()).filter(leaves);
         let gone = gone.map(|at| &self.entries[at]).filter(|entry| entry.form() != FormName::Gone);
         batches.push(Batch::plain(gone.map(|entry| entry.id).collect(), FormName::Gone, cause.clone()));
         batches.retain(|batch| !batch.items.is_empty());

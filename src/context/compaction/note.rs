@@ -79,7 +79,6 @@ impl TouchedFile {
     }
 }
 
-/// The note for `folded` entries, in about `max_tokens`.
 pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) -> String {
     let mut words: Vec<&str> = Vec::new();
     let mut files: Vec<TouchedFile> = Vec::new();
@@ -222,7 +221,6 @@ fn telling_line(body: &str) -> Option<&str> {
 /// An entry, whether it is kept, and its text, if not as it was sent.
 type Seen<'a> = (&'a HistoryEntry, bool, Option<&'a str>);
 
-/// What a note says of the files that can still be seen.
 pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
     let mut files: Vec<(&str, String, &str)> = Vec::new();
     for (entry, kept, text) in entries {
@@ -242,15 +240,12 @@ pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
             views.for_each(|file| file.2 = CHANGED);
         }
     }
-    let mut lines: Vec<(&str, String)> = Vec::new();
-    for (path, range, state) in &files {
-        let shown = format!("{range}{state}");
-        match lines.iter_mut().find(|(known, _)| known == path) {
-            Some((_, ranges)) => ranges.push_str(&format!(",{shown}")),
-            None => lines.push((path, shown)),
-        }
-    }
-    let lines: String = lines.iter().map(|(path, ranges)| format!("\n- {path}{ranges}")).collect();
+    files.sort_by_key(|file| file.0);
+    let ranges = |of: &[(&str, String, &str)]| -> Vec<String> {
+        of.iter().map(|(_, range, state)| format!("{range}{state}")).collect()
+    };
+    let lines = files.chunk_by(|one, other| one.0 == other.0);
+    let lines: String = lines.map(|of| format!("\n- {}{}", of[0].0, ranges(of).join(","))).collect();
     (!lines.is_empty()).then(|| format!("\nStill in view:{lines}"))
 }
 

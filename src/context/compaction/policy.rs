@@ -1,7 +1,7 @@
 //! Decides before every request whether the past is rewritten: at the user's turn if that pays, with a cold
 //! cache, or at the soft cap; never within a turn because it pays. A rewrite costs the prompt cache from its
-//! first change on, and where the model binds its reasoning to the past, the reasoning too. Shared by the
-//! live agent and the trace replay; the caller applies and logs.
+//! first change on (at the cap it begins where that costs least), and where the model binds its reasoning to the past, the
+//! reasoning too. Shared by the live agent and the trace replay; the caller applies and logs.
 
 use super::fold_plan::{FoldGoal, FoldPlan};
 use super::thresholds::Thresholds;
@@ -9,6 +9,9 @@ use crate::history::manager::HistoryManager;
 use crate::history::references;
 use crate::session::record::{Batch, CauseKind};
 use base::config::settings::ContextSettings;
+use base::model::item::Item;
+
+const PLACES_TRIED: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyInputs<'a> {
@@ -54,7 +57,7 @@ pub fn early(settings: &ContextSettings) -> u64 {
 pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u64 {
     let limits = Thresholds::of_settings(settings);
     let goal = FoldGoal { landing: 0, view_landing: 0, keep_requests: limits.keep_requests, at_most: false };
-    FoldPlan::new(history, &limits, goal).left()
+    FoldPlan::new(history, 0, &limits, goal).left()
 }
 
 pub fn before_request(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Batch> {
@@ -86,9 +89,29 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
     let views = if size > soft_cap { soft_cap * limits.view_share / 100 } else { 0 };
     let view_landing = room.max(in_history(views));
     let goal = FoldGoal { landing: room, view_landing, keep_requests: limits.keep_requests, at_most: false };
-    let plan = FoldPlan::new(history, &limits, goal);
+    let mut plan = FoldPlan::new(history, 0, &limits, goal);
+    let freed = |plan: &FoldPlan| tokens.saturating_sub(plan.left());
+    if kind == CauseKind::SoftCap && !cold {
+        let step = tokens as f64 / history.requests().max(1) as f64;
+        let request_costs = |plan: &FoldPlan| {
+            let lost = plan.tail() as f64 * (settings.write_price - settings.cached_price);
+            lost * step / freed(plan).max(1) as f64 + plan.left() as f64 * settings.cached_price
+        };
+        let is_result = |at: usize| matches!(&*history.entries()[at].item, Item::ToolResult(_));
+        let steps = (1..history.entries().len()).filter(|at| is_result(at - 1) && !is_result(*at));
+        let later = steps.clone().step_by(steps.count() / PLACES_TRIED + 1);
+        // The newest views leave only if the oldest of them can.
+        let goal = FoldGoal { view_landing: u64::MAX, ..goal };
+        let later = later.map(|first| FoldPlan::new(history, first, &limits, goal));
+        let deep = later.filter(|later| freed(later) * 3 >= freed(&plan) * 2);
+        let costs = deep.map(|later| (request_costs(&later), later));
+        let cheapest = costs.min_by(|one, other| one.0.total_cmp(&other.0));
+        if let Some((_, cheapest)) = cheapest.filter(|(costs, _)| *costs < request_costs(&plan)) {
+            plan = cheapest;
+        }
+    }
     let (left, tail) = (plan.left(), plan.tail());
-    let gain = tokens.saturating_sub(left);
+    let gain = freed(&plan);
     let worth = match kind {
         // A rewrite that makes no room for the next few steps would break the cache at each of them.
         CauseKind::SoftCap => gain >= size * 15 / 100,

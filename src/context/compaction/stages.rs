@@ -114,30 +114,20 @@ impl CompactionStages {
         history: &HistoryManager,
         target: SizeTarget,
     ) -> Option<CompactionStage> {
+        let fold = |landing, view_landing, keep_requests, at_most, why| {
+            let goal = FoldGoal { landing, view_landing, keep_requests, at_most };
+            FoldPlan::new(history, 0, &self.limits, goal).batches(&self.kind.because(why))
+        };
         let batches = match kind {
             Fold { keep_requests } => {
-                let goal = FoldGoal {
-                    landing: target.landing,
-                    view_landing: target.landing.max(target.most * VIEW_SHARE / 100),
-                    keep_requests,
-                    at_most: self.at_most,
-                };
-                let plan = FoldPlan::new(history, &self.limits, goal);
-                plan.batches(&self.kind.because("older steps"))
+                let views = target.landing.max(target.most * VIEW_SHARE / 100);
+                fold(target.landing, views, keep_requests, self.at_most, "older steps")
             }
             StageKind::Summarize => return Some(CompactionStage::Summarize),
             StageKind::FactsAlone => return facts_alone(history, target),
             StageKind::CutLongest => cut_longest(history, target.most),
             // If a step has more results than the window can show.
-            StageKind::LastResults => {
-                let goal = FoldGoal {
-                    landing: target.most / 2,
-                    view_landing: target.most / 2,
-                    keep_requests: 0,
-                    at_most: true,
-                };
-                FoldPlan::new(history, &self.limits, goal).batches(&self.kind.because("results of one step"))
-            }
+            StageKind::LastResults => fold(target.most / 2, target.most / 2, 0, true, "results of one step"),
         };
         (!batches.is_empty()).then_some(CompactionStage::Adopt(batches))
     }

@@ -97,19 +97,15 @@ pub fn short_args(id: ItemId, args: &str, max_tokens: u64) -> String {
     serde_json::json!({ "left_out": format!("arguments: Recall {{\"id\":{}}}", id.0) }).to_string()
 }
 
-/// Cuts every long string; returns whether there was one.
 fn elide_strings(value: &mut Value, id: ItemId, chars: usize) -> bool {
+    let any = |any: bool, value: &mut Value| elide_strings(value, id, chars) | any;
     match value {
         Value::String(string) if string.len() > chars * 2 => {
             *string = format!("{} [… left out, see {id}]", text::elide(string, chars));
             true
         }
-        Value::Array(values) => {
-            values.iter_mut().fold(false, |any, value| elide_strings(value, id, chars) | any)
-        }
-        Value::Object(values) => {
-            values.values_mut().fold(false, |any, value| elide_strings(value, id, chars) | any)
-        }
+        Value::Array(values) => values.iter_mut().fold(false, any),
+        Value::Object(values) => values.values_mut().fold(false, any),
         _ => false,
     }
 }

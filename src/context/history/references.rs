@@ -23,7 +23,6 @@ pub fn lines(first: u64, last: u64, path: &str, id: ItemId) -> String {
     format!("[lines {first}-{last} of {path} are unchanged since {id}, which shows them]")
 }
 
-/// The ids referenced by entries at most `age` requests old.
 pub fn referenced(entries: &[HistoryEntry], requests: u64, age: u64) -> HashSet<ItemId> {
     let fresh = entries.iter().rev().take_while(|entry| requests.saturating_sub(entry.arrived_at) <= age);
     fresh.flat_map(of).collect()

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use strum::IntoStaticStr;
+use strum::{EnumString, IntoStaticStr};
 
 use base::model::call::ToolSpec;
 use base::model::fingerprint::Fingerprint;
@@ -233,7 +233,7 @@ pub struct CauseRecord {
 }
 
 /// Why part of the past is sent in another form: a kind for the program, a detail for the eye.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "snake_case")]
 #[strum(const_into_str, serialize_all = "lowercase")]
 pub enum CauseKind {
@@ -315,16 +315,10 @@ impl From<StoredCause> for Cause {
         let (word, detail) = sentence.split_once(':').unwrap_or((&sentence, ""));
         let detail = detail.trim_start();
         let kind = match word {
-            "filtered on arrival" => CauseKind::Arrival,
-            "reasoning bound to what changed" => CauseKind::ReasoningBound,
-            "reasoning rejected by the server" => CauseKind::ReasoningRejected,
             "batch" if detail.starts_with("soft cap") => CauseKind::SoftCap,
             "batch" if detail.starts_with("the cache is cold") => CauseKind::ColdCache,
             "batch" => CauseKind::Pays,
-            "trim" => CauseKind::Trim,
-            "drop" => CauseKind::Drop,
-            "restore" => CauseKind::Restore,
-            _ => CauseKind::Compaction,
+            word => word.parse().unwrap_or(CauseKind::Compaction),
         };
         kind.because(detail.to_owned())
     }

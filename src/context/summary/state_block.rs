@@ -92,8 +92,7 @@ impl StateBlock {
         match &*data.observation {
             Observation::Read(view) if done => self.view(view),
             Observation::Edit(change) | Observation::Write(change) if done => {
-                let touch = data.touched().map(|(_, touch)| touch).filter(|touch| *touch != Touch::Unchanged);
-                if let Some((path, touch)) = change.path.as_deref().zip(touch) {
+                if let Some((path, touch)) = data.touched().filter(|(_, touch)| *touch != Touch::Unchanged) {
                     let fact = self.file(path, change.hash.as_deref());
                     match touch {
                         Touch::Created => fact.created = true,
@@ -144,9 +143,7 @@ impl StateBlock {
 
     fn file(&mut self, path: &str, hash: Option<&str>) -> &mut FileFact {
         let fact = self.files.entry(path.to_owned()).or_default();
-        if let Some(hash) = hash {
-            fact.hash = Some(hash.to_owned());
-        }
+        fact.hash = hash.map(str::to_owned).or(fact.hash.take());
         fact
     }
 

@@ -39,11 +39,7 @@ pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
                 let label = trimmed.trim_start_matches(['`', '~']).trim();
                 let known = label.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '#'))
                     || known_name(label, evidence);
-                if known {
-                    out.push_str(line)
-                } else {
-                    out.push_str(&format!("{mark}\n"))
-                }
+                out.push_str(&if known { line.to_owned() } else { format!("{mark}\n") });
                 struck += usize::from(!known);
                 fence = Some(mark);
             }
@@ -136,13 +132,10 @@ fn known_in_sentence(word: &str, evidence: &Grounding) -> Option<bool> {
 fn known_code(code: &str, evidence: &Grounding) -> bool {
     let code = code.strip_prefix("$ ").or_else(|| code.strip_prefix("> ")).unwrap_or(code).trim();
     let code = code.trim_end_matches(['.', ',', ';', ':']);
-    if known_name(code, evidence) {
-        return true;
-    }
     // `a && b` and `a | b` are commands that may have been run one by one.
     let parts: Vec<&str> =
         code.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty()).collect();
-    parts.len() > 1 && parts.iter().all(|part| known_name(part, evidence))
+    known_name(code, evidence) || parts.len() > 1 && parts.iter().all(|part| known_name(part, evidence))
 }
 
 /// Whether one name occurred: unchanged, without its location, or as `path::name` with both parts together.
@@ -154,14 +147,8 @@ fn known_name(name: &str, evidence: &Grounding) -> bool {
     }
     let bare = PLACE.replace(whole, "");
     let bare = bare.trim_end_matches("()").trim_end_matches(['/', '.', ',', ';', ':']).trim();
-    if bare.is_empty() {
-        return false;
-    }
-    if evidence.has(bare) {
-        return true;
-    }
     let parts: Vec<&str> = bare.split("::").filter(|part| !part.is_empty()).collect();
-    parts.len() > 1 && evidence.together(&parts)
+    !bare.is_empty() && (evidence.has(bare) || parts.len() > 1 && evidence.together(&parts))
 }
 
 fn looks_like_name(word: &str) -> bool {

@@ -163,7 +163,7 @@ fn a_view_that_outlives_the_edits_of_its_file_shows_them() {
     session.step("", vec![("Edit", "{}".to_owned(), envelope.with("diff", diff))]);
     for n in 0..30 {
         session.step("", ["a", "b"].map(|part| run(&format!("make {part}{n}"), 0, &noise(n))).into());
-        if session.fold(32_000, false) {
+        if session.fold(32_000, true) {
             break;
         }
     }
@@ -178,6 +178,28 @@ fn a_view_that_outlives_the_edits_of_its_file_shows_them() {
 }
 
 #[test]
+fn what_stands_before_a_fold_stays_in_the_cache_if_that_costs_less() {
+    let mut session = Session::new("Rename the values in three files.");
+    session.step("", ["a.rs", "b.rs", "c.rs"].map(|path| read(path, 150)).into());
+    session.step("First the calls.", vec![edit("a.rs", 1), edit("d.rs", 2)]);
+    let mut kept = Vec::new();
+    for n in 0..20 {
+        session.step("", ["a", "b"].map(|part| run(&format!("make {part}{n}"), 0, &noise(n))).into());
+        let before = session.messages();
+        if session.fold(32_000, false) {
+            kept.push(before.iter().zip(session.messages()).take_while(|(old, new)| **old == *new).count());
+            let page = session.page();
+            let edit = page.contains("CALL Edit {\"path\":\"a.rs\"");
+            assert!(edit || page.contains("a.rs 1-152 (with your edits)"), "the view is old:\n{page}");
+            let told = |n: u64| page.matches(&format!("`make a{n}`")).count() <= 1;
+            assert!((0..n).all(told), "told twice:\n{page}");
+        }
+    }
+    assert!(kept.iter().all(|kept| *kept >= 7), "the views: {kept:?}");
+    assert!(kept.iter().filter(|kept| **kept > 9).count() > 1, "the first note and more: {kept:?}");
+}
+
+#[test]
 fn words_stay_in_the_order_in_which_they_were_said() {
     let mut session = Session::new("Look at a file.");
     session.step("The first plan.", vec![read("src/kept.rs", 90), run("make first", 0, &noise(1))]);
@@ -185,7 +207,7 @@ fn words_stay_in_the_order_in_which_they_were_said() {
     session.step("A better plan.", vec![run("make second", 0, &noise(2))]);
     for n in 0..30 {
         session.step("", ["a", "b"].map(|part| run(&format!("make {part}{n}"), 0, &noise(n))).into());
-        if session.fold(32_000, false) {
+        if session.fold(32_000, true) {
             break;
         }
     }
@@ -207,7 +229,7 @@ fn the_oldest_view_leaves_first() {
     let (old, new) = (result("src/old.rs"), result("src/new.rs"));
     for view_landing in (0..session.history.tokens()).step_by(5) {
         let goal = FoldGoal { landing: 0, view_landing, keep_requests: 0, at_most: false };
-        let plan = FoldPlan::new(&session.history, &Thresholds::of(Profile::Default, 64_000), goal);
+        let plan = FoldPlan::new(&session.history, 0, &Thresholds::of(Profile::Default, 64_000), goal);
         let batches = plan.batches(&CauseKind::SoftCap.because("room"));
         let leaves = |id| batches.iter().any(|batch| batch.items.iter().any(|item| Some(*item) == id));
         assert!(leaves(old) || !leaves(new), "{view_landing}");
@@ -227,7 +249,7 @@ fn a_plan_with_nothing_to_do_keeps_the_notes() {
     assert!(session.fold(64_000, true));
     let limits = Thresholds::of(Profile::Default, 64_000);
     let goal = FoldGoal { landing: u64::MAX, view_landing: u64::MAX, keep_requests: 0, at_most: false };
-    let plan = FoldPlan::new(&session.history, &limits, goal);
+    let plan = FoldPlan::new(&session.history, 0, &limits, goal);
     assert_eq!(plan.batches(&CauseKind::SoftCap.because("nothing")), []);
     assert_eq!(plan.left(), session.history.tokens());
 }
