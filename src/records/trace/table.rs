@@ -94,7 +94,7 @@ impl<'a> PolicyTable<'a> {
         let held = |strictness: usize| {
             move |sums: &PolicySums| {
                 let Sums { used, held, .. } = &sums.by_policy[policy];
-                (held[strictness].iter().sum::<u64>() as f64, used[strictness].iter().sum::<u64>() as f64)
+                (held[strictness] as f64, used[strictness] as f64)
             }
         };
         let cost = |sums: &PolicySums| (sums.by_policy[policy].cost(self.prices), sums.raw.cost(self.prices));
@@ -188,17 +188,6 @@ impl<'a> PolicyTable<'a> {
             };
             let of_sums = |sums: &PolicySums| {
                 let mut figures = object(&|figure| self.of(figure, sums, policy));
-                let Sums { used, held, .. } = &sums.by_policy[policy];
-                let by_kind =
-                    ["identifiers", "files", "lines"].into_iter().enumerate().map(|(kind, name)| {
-                        let counts = [("verbatim", ANYWHERE), ("s1", GENUINE), ("s2", OBSERVED)].map(
-                            |(key, strictness)| {
-                                (key.to_owned(), json!([used[strictness][kind], held[strictness][kind]]))
-                            },
-                        );
-                        (name.to_owned(), Value::Object(counts.into_iter().collect()))
-                    });
-                figures.insert("by_kind".to_owned(), Value::Object(by_kind.collect()));
                 figures.insert("sessions".to_owned(), sums.sessions.into());
                 figures
             };

@@ -37,10 +37,10 @@ pub struct Sums {
     pub overflows: u64,
     /// The largest request of each session, in tokens.
     pub peaks: Vec<u64>,
-    /// Used names, file names and edit lines by strictness (`originals`) and kind; for the strictest, only
-    /// those that an observation had shown.
-    pub used: [[u64; 3]; 3],
-    pub held: [[u64; 3]; 3],
+    /// Used names, file names and edit lines by strictness (`originals`); for the strictest, only those that an
+    /// observation had shown.
+    pub used: [u64; 3],
+    pub held: [u64; 3],
     /// Texts that edits quoted and that had been in one piece before, and how many still were.
     pub quoted: u64,
     pub quoted_held: u64,
@@ -54,8 +54,8 @@ impl Sums {
         self.cached_tokens += other.cached_tokens;
         self.overflows += other.overflows;
         self.peaks.extend(&other.peaks);
-        let mine = self.used.iter_mut().chain(&mut self.held).flatten();
-        for (mine, theirs) in mine.zip(other.used.iter().chain(&other.held).flatten()) {
+        let mine = self.used.iter_mut().chain(&mut self.held);
+        for (mine, theirs) in mine.zip(other.used.iter().chain(&other.held)) {
             *mine += theirs;
         }
         self.quoted += other.quoted;
@@ -91,8 +91,8 @@ impl Sums {
 
     /// Share of used things still in view at this strictness, 0–1; 1 if nothing was used.
     pub fn held(&self, strictness: usize) -> f64 {
-        let used: u64 = self.used[strictness].iter().sum();
-        if used == 0 { 1.0 } else { self.held[strictness].iter().sum::<u64>() as f64 / used as f64 }
+        let used = self.used[strictness];
+        if used == 0 { 1.0 } else { self.held[strictness] as f64 / used as f64 }
     }
 
     pub fn peak_p95(&self) -> u64 {
@@ -158,11 +158,10 @@ impl<'a> Meter<'a> {
         self.sums.overflows += u64::from(total > self.window);
         self.peak = self.peak.max(total);
         for need in self.originals.needs.used.get(n).into_iter().flatten() {
-            let kind = self.originals.needs.kind(*need);
             for strictness in [ANYWHERE, GENUINE, OBSERVED] {
                 if strictness < OBSERVED || self.originals.observed_since[*need] <= n {
-                    self.sums.used[strictness][kind] += 1;
-                    self.sums.held[strictness][kind] += u64::from(self.view.holds(*need, strictness));
+                    self.sums.used[strictness] += 1;
+                    self.sums.held[strictness] += u64::from(self.view.holds(*need, strictness));
                 }
             }
         }

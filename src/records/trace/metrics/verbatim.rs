@@ -108,15 +108,6 @@ impl Needs {
         self.all.is_empty()
     }
 
-    /// Index of the need's kind: name, file name or line.
-    pub fn kind(&self, need: usize) -> usize {
-        match self.all[need] {
-            Need::Name(_) => 0,
-            Need::File(_) => 1,
-            Need::Line(_) => 2,
-        }
-    }
-
     pub fn within(&self, text: &str) -> Vec<usize> {
         let names = identifiers(text).filter_map(|name| self.names.get(name));
         let files = file_names(text).filter_map(|name| self.files.get(name));
