@@ -161,13 +161,13 @@ fn only_lines_of_the_recording_are_genuine() {
     // Names: `parser` of the user, `parse_header` of the result and the reply, `limit_bytes` of the result. A file name of
     // the agent's own. A line of the result.
     let raw = measured(&events, &requests, ReplayOptions::default());
-    assert_eq!(raw.used, [[3, 1, 1], [3, 1, 1], [2, 0, 1]]);
-    assert_eq!(raw.held, [[3, 1, 1], [3, 1, 1], [2, 0, 1]]);
-    assert_eq!(held("[3 lines left out, with parse_header limit_bytes]"), [[3, 1, 0], [2, 1, 0], [0, 0, 0]]);
-    assert_eq!(held("  fn parse_header() {\n[… 2 …]"), [[2, 1, 0], [2, 1, 0], [1, 0, 0]]);
+    assert_eq!(raw.used, [5, 5, 3]);
+    assert_eq!(raw.held, [5, 5, 3]);
+    assert_eq!(held("[3 lines left out, with parse_header limit_bytes]"), [4, 3, 0]);
+    assert_eq!(held("  fn parse_header() {\n[… 2 …]"), [3, 3, 1]);
     let quoted = "-fn parse_header() {\n+    let limit_bytes = 80;\n";
-    assert_eq!(held(quoted), [[3, 1, 1], [2, 1, 0], [0, 0, 0]]);
-    assert_eq!(held(&format!("[as #2]\n@@ -1,2 +1,2 @@\n{quoted}")), [[3, 1, 1], [3, 1, 1], [2, 0, 1]]);
+    assert_eq!(held(quoted), [5, 3, 0]);
+    assert_eq!(held(&format!("[as #2]\n@@ -1,2 +1,2 @@\n{quoted}")), [5, 5, 3]);
 }
 
 /// Two steps, an answer, and five minutes later another turn.

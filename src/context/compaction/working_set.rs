@@ -67,6 +67,10 @@ impl Views {
         let mut changed: HashSet<&str> = HashSet::new();
         let mut touched: HashMap<&str, u64> = HashMap::new();
         let mut tokens = 0;
+        let task = entries.iter().rev().find_map(|entry| match &*entry.item {
+            Item::User(message) if !message.steering => Some(&*message.text),
+            _ => None,
+        });
         for entry in entries.iter().rev() {
             let written = changed_path(&entry.item);
             let Some(path) = viewed_path(&entry.item).or(written.map(|(path, _)| path)) else { continue };
@@ -75,18 +79,23 @@ impl Views {
             if written.is_some() {
                 changed.insert(path);
             }
+            let named = task.is_some_and(|task| is_named(path, task));
+            let left_alone = match changed.contains(path) {
+                true => last > limits.alone_requests,
+                false => entry.arrived_at + limits.unused_requests <= rewritten,
+            };
             if !whole
                 || weights.contains_key(&entry.id)
                 || entry.form() > FormName::Filtered
                 || age(entry) > limits.view_requests
-                || changed.contains(path) && last > limits.alone_requests
-                || !changed.contains(path) && entry.arrived_at + limits.unused_requests <= rewritten
+                || left_alone && !named
                 || tokens + u64::from(entry.tokens()) > limits.view_budget
             {
                 continue;
             }
             tokens += u64::from(entry.tokens());
-            let weight = if changed.contains(path) { limits.edited_weight } else { limits.read_weight };
+            let edited = changed.contains(path) || named;
+            let weight = if edited { limits.edited_weight } else { limits.read_weight };
             weights.insert(entry.id, weight);
             // A view that only has what is new needs the one that it refers to.
             weights.extend(references::of(entry).map(|id| (id, weight)));
@@ -97,6 +106,15 @@ impl Views {
     pub fn weight(&self, id: ItemId) -> f64 {
         self.0.get(&id).copied().unwrap_or(1.0)
     }
+}
+
+/// Whether the user's message names the file: then it is edited long after it was read, too.
+fn is_named(path: &str, message: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    message
+        .match_indices(name)
+        .any(|(at, _)| !message[..at].ends_with(in_word) && !message[at + name.len()..].starts_with(in_word))
 }
 
 /// Before anything that isn't stale.

@@ -216,24 +216,31 @@ fn words_stay_in_the_order_in_which_they_were_said() {
     assert!(page.contains("CALL Read {\"path\":\"src/kept.rs\"}") && !page.contains("Say what"), "{page}");
 }
 
-#[test]
-fn the_oldest_view_leaves_first() {
-    let mut session = Session::new("Look at two files.");
-    for path in ["src/old.rs", "src/new.rs"] {
+/// Whether for any room the view that is read first leaves only after the other.
+fn leaves_last(task: &str, first: &str, other: &str) -> bool {
+    let mut session = Session::new(task);
+    for path in [first, other] {
         session.step("", vec![run(&format!("make {path}"), 0, &noise(1)), read(path, 60)]);
     }
     let result = |path: &str| {
         let body = format!("1\tlet value_1 = compute_{path}(1)");
         session.history.entries().iter().find(|entry| entry.text().starts_with(&body)).map(|entry| entry.id)
     };
-    let (old, new) = (result("src/old.rs"), result("src/new.rs"));
-    for view_landing in (0..session.history.tokens()).step_by(5) {
+    let (first, other) = (result(first), result(other));
+    (0..session.history.tokens()).step_by(5).all(|view_landing| {
         let goal = FoldGoal { landing: 0, view_landing, keep_requests: 0, at_most: false };
         let plan = FoldPlan::new(&session.history, 0, &Thresholds::of(Profile::Default, 64_000), goal);
         let batches = plan.batches(&CauseKind::SoftCap.because("room"));
         let leaves = |id| batches.iter().any(|batch| batch.items.iter().any(|item| Some(*item) == id));
-        assert!(leaves(old) || !leaves(new), "{view_landing}");
-    }
+        leaves(other) || !leaves(first)
+    })
+}
+
+#[test]
+fn the_oldest_view_leaves_first_and_what_the_user_named_last() {
+    assert!(!leaves_last("Look at two files.", "src/old.rs", "src/new.rs"));
+    assert!(leaves_last("The total in old.rs is wrong.", "src/old.rs", "src/new.rs"));
+    assert!(!leaves_last("The total in very_old.rs is wrong.", "src/old.rs", "src/new.rs"));
 }
 
 #[test]
