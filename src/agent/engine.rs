@@ -326,7 +326,7 @@ impl Engine {
             }
             Idle::Resume { session } => match sessions::find(&self.deps.project_state, &session) {
                 Ok(path) => self.resume(&path).await,
-                Err(message) => self.notice(Level::Error, format!("{message}.")),
+                Err(message) => self.notice(Level::Error, message),
             },
             Idle::ForkSession { session } => self.fork(&session).await,
             Idle::Uncompact => self.uncompact(),

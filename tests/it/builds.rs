@@ -162,6 +162,27 @@ fn what_a_person_edits_between_stages_counts() {
 }
 
 #[test]
+fn a_plan_without_subtasks_fails_until_someone_mends_it() {
+    let server = FakeServer::start(vec![
+        answer().text(SPEC).into(),
+        answer().text("I see.").into(),
+        answer().text("No.").into(),
+    ]);
+    let place = Workplace::new();
+    for args in [&["greet"][..], &["--last"]] {
+        let output = run(&place, &server, args);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stdout(&output).contains("The plan has no subtasks"), "{}", stdout(&output));
+    }
+    fs::write(folder(&place).join("plan.md"), "- [ ] 1. only this\n").unwrap();
+    for reply in [writes("b.txt", "b"), answer().text("Wrote it."), passes("")] {
+        server.push(reply);
+    }
+    let output = run(&place, &server, &["--last"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
 fn a_kill_anywhere_repeats_nothing_that_is_done() {
     let replies = whole();
     for cut in 0..replies.len() {

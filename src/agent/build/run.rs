@@ -117,6 +117,12 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>,
     if build.folder.read("plan.md").is_none() {
         plan(build, &spec).await?;
     }
+    if plan::subtasks(&build.folder.read("plan.md").unwrap_or_default()).is_empty() {
+        return Err(Stop::failed(
+            "The plan has no subtasks",
+            "give plan.md lines of the form `- [ ] 1. what to do`, then run the build again with --resume",
+        ));
+    }
     checks::before(build).await?;
     coding::carry_out(build, &spec).await?;
     if changes::all(build.cx()).is_empty() {
@@ -172,12 +178,6 @@ async fn plan(build: &mut Build, spec: &str) -> Result<(), Stop> {
         plan = build.roles.work(RoleTask::new("planner", "plan, again", again)).await?.answer;
     }
     build.wrote("plan.md", &plan)?;
-    if plan::subtasks(&plan).is_empty() {
-        return Err(Stop::failed(
-            "The plan has no subtasks",
-            "give plan.md lines of the form `- [ ] 1. what to do`, then run the build again with --resume",
-        ));
-    }
     build.pause_after("plan")
 }
 

@@ -35,6 +35,7 @@ fn project(state: &Path) -> Vec<SessionRow> {
 
 pub fn find(state: &Path, session: &str) -> Result<PathBuf, String> {
     stored_list::find(state, session)
+        .map_err(|why| format!("Can't resume: {why}. /resume lists the sessions."))
 }
 
 pub async fn fork(state: &Path, workspace: &Path, session: &str) -> Result<PathBuf, String> {

@@ -96,9 +96,7 @@ impl GoalState {
 
 pub fn not_checked(check: &str, why: &str, denied: bool) -> Problem {
     let hint = match denied {
-        true => {
-            "allow it with --allow 'Bash(COMMAND)' or a higher --permission; /goal go or `mycode exec -c` continues"
-        }
+        true => "allow it (--allow 'Bash(COMMAND)', a higher --permission), then /goal go or mycode exec -c",
         false => "name a command that runs in this folder",
     };
     (format!("the check `{check}` can't be run: {why}"), hint.to_owned())

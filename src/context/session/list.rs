@@ -71,7 +71,7 @@ pub fn find(project_state: &Path, wanted: &str) -> Result<PathBuf, String> {
     hits.retain(|path| stem(path).starts_with(wanted) && !wanted.is_empty());
     match hits.as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(format!("no session '{wanted}' in this project; run `mycode sessions` to list them")),
+        [] => Err(format!("no session '{wanted}' in this project")),
         several => Err(format!(
             "'{wanted}' matches {} sessions ({}); type more of the ID",
             several.len(),
