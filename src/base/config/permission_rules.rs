@@ -41,9 +41,10 @@ pub fn claude_folders(permissions: &Value, workspace: &Path) -> Vec<PathBuf> {
     named.iter().map(folder).filter(|folder| folder.is_dir()).collect()
 }
 
-/// What forbids and asks counts at once; what allows only if `trusted`.
+/// What forbids and asks counts at once; what allows only if `trusted`, and never from the user's own file.
 pub fn of_claude(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
-    let sources = json_files::settings(workspace).filter_map(|AgentFile { path, text }| {
+    let files = json_files::settings_of_user().into_iter().chain(json_files::settings(workspace));
+    let sources = files.filter_map(|AgentFile { path, text }| {
         let PermissionLists { allow, ask, deny } = claude_lists(&serde_json::from_str(&text).ok()?);
         let is_trusted = trusted.iter().any(|file| file.path == path);
         let lists = PermissionLists { allow: if is_trusted { allow } else { Vec::new() }, ask, deny };

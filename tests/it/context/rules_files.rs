@@ -174,8 +174,14 @@ fn what_other_agents_settings_name_counts_too() {
     assert!(said.contains(not_used), "{said}");
     // Once, and again when it changes.
     assert!(!turn(&place, vec![done()], &["again"]).1.contains("Not used"));
-    let doctor = crate::support::workplace::stdout(&place.command(&["doctor"]).output().unwrap());
-    assert!(doctor.contains(not_used), "{doctor}");
+    let doctor = || crate::support::workplace::stdout(&place.command(&["doctor"]).output().unwrap());
+    assert!(doctor().contains(not_used), "{}", doctor());
+    // The user's own file forbids in every project.
+    let own = place.user_home().join(".claude/settings.json");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    std::fs::write(&own, r#"{"permissions": {"deny": ["Bash(curl:*)"], "allow": ["Bash(make)"]}}"#).unwrap();
+    let told = doctor();
+    assert!(told.contains("deny Bash(curl:*)") && told.contains("here: permissions.allow in"), "{told}");
     place.file(".gemini/settings.json", r#"{"hooks": {"BeforeTool": [1]}}"#);
     assert!(turn(&place, vec![done()], &["again"]).1.contains("hooks in .gemini"));
 }

@@ -23,15 +23,13 @@ const OF_OTHERS: [&str; 4] =
 const READ_OF_OTHERS: &str =
     "$schema mcpServers mcp mcp_servers instructions context contextFileName project_doc_fallback_filenames";
 const READ_OF_CLAUDE: &str = "$schema hooks disableAllHooks permissions";
-const READ_OF_PERMISSIONS: &str = "allow ask deny additionalDirectories";
 const MCP_KEYS: [&str; 3] = ["mcpServers", "mcp", "mcp_servers"];
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 const MAX_BYTES: u64 = 1024 * 1024;
 
 pub fn hooks_of_user(config: &Path) -> Vec<AgentFile> {
-    let home = std::env::home_dir().map(|home| home.join(".claude/settings.json"));
-    let all = std::iter::once(config.join("hooks.json")).chain(home);
-    all.filter_map(read).filter_map(|file| only(file, &HOOK_KEYS)).collect()
+    let all = read(config.join("hooks.json")).into_iter().chain(settings_of_user());
+    all.filter_map(|file| only(file, &HOOK_KEYS)).collect()
 }
 
 pub fn hooks_of_project(workspace: &Path) -> Vec<AgentFile> {
@@ -44,36 +42,33 @@ pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
 }
 
 pub fn of_others(folder: &Path) -> impl Iterator<Item = (Value, PathBuf)> {
-    of_project(folder, &OF_OTHERS).filter_map(|file| Some((parsed(&file)?, file.path)))
-}
-
-fn parsed(file: &AgentFile) -> Option<Value> {
-    settings_file::parse(&file.path, &file.text).ok()
+    let parsed = |AgentFile { path, text }| Some((settings_file::parse(&path, &text).ok()?, path));
+    of_project(folder, &OF_OTHERS).filter_map(parsed)
 }
 
 pub fn not_used(workspace: &Path) -> Option<String> {
     let mut told = Vec::new();
-    let claude = settings(workspace).filter_map(|file| Some((parsed(&file)?, file.path, READ_OF_CLAUDE)));
-    let others = of_others(workspace).map(|(all, path)| (all, path, READ_OF_OTHERS));
-    for (all, path, read) in claude.chain(others) {
-        let place = path::display(workspace, &path);
-        let mut keys = unread(&all, read);
-        let inner = unread(&all["permissions"], READ_OF_PERMISSIONS).into_iter();
-        keys.extend(inner.filter(|_| read == READ_OF_CLAUDE).map(|key| format!("permissions.{key}")));
+    let own = settings_of_user().map(|file| (file, READ_OF_CLAUDE, "ask deny"));
+    let lists = "allow ask deny additionalDirectories";
+    let project = settings(workspace).map(|file| (file, READ_OF_CLAUDE, lists));
+    let others = of_project(workspace, &OF_OTHERS).map(|file| (file, READ_OF_OTHERS, "*"));
+    for (file, read, lists) in own.into_iter().chain(project).chain(others) {
+        let all = settings_file::parse(&file.path, &file.text).unwrap_or_default();
+        let mut keys: Vec<String> = unread(&all, read).collect();
+        let inner = unread(&all["permissions"], lists);
+        keys.extend(inner.filter(|_| lists != "*").map(|key| format!("permissions.{key}")));
         let named = all["instructions"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let is_elsewhere =
-            |one: &&str| one.contains("://") || one.starts_with("..") || one.starts_with(['/', '~']);
-        keys.extend(named.filter(is_elsewhere).map(str::to_owned));
+        keys.extend(named.filter(|one| one.contains("://") || one.starts_with("..")).map(str::to_owned));
+        let place = path::display(workspace, &file.path);
         told.extend((!keys.is_empty()).then(|| format!("{} in {place}", keys.join(", "))));
     }
     let advice = "mycode's own settings are in config.toml (`mycode doctor --config` lists them)";
     (!told.is_empty()).then(|| format!("Not used here: {}. {advice}.", told.join("; ")))
 }
 
-fn unread(all: &Value, read: &str) -> Vec<String> {
+fn unread<'a>(all: &'a Value, read: &'a str) -> impl Iterator<Item = String> + 'a {
     let all = all.as_object().into_iter().flatten();
-    let unread = all.filter(|(key, value)| !is_nothing(value) && !listed(read, key));
-    unread.map(|(key, _)| key.clone()).collect()
+    all.filter(|(key, value)| !is_nothing(value) && !listed(read, key)).map(|(key, _)| key.clone())
 }
 
 /// The same where the project's last session didn't say it already.
@@ -98,6 +93,10 @@ pub fn permissions_of_project(workspace: &Path) -> Vec<AgentFile> {
         Some(AgentFile { path, text })
     };
     settings(workspace).filter_map(allowed).collect()
+}
+
+pub fn settings_of_user() -> Option<AgentFile> {
+    read(std::env::home_dir()?.join(".claude/settings.json"))
 }
 
 pub fn settings(workspace: &Path) -> impl Iterator<Item = AgentFile> {
