@@ -20,8 +20,6 @@ const WORKING_TOKENS: u64 = 1_500;
 
 /// Servers count their own framing differently from request to request.
 const REPORT_MARGIN: f64 = 1.02;
-/// By how much the estimate of a whole request may be too low.
-const ESTIMATE_MARGIN: f64 = 1.05;
 
 /// Everything that the size depends on. All figures are in tokens.
 #[derive(Clone, Copy)]
@@ -67,7 +65,7 @@ impl RequestSizes<'_> {
         let history = &self.conversation.state.history;
         let estimated = (self.prompt.tokens() + history.tokens()).max(1) as f64;
         let bound = (self.prompt.upper_bound() + history.upper_bound()) as f64;
-        let least = if bound > estimated * 1.6 { 0.5 } else { ESTIMATE_MARGIN };
+        let least = if bound > estimated * 1.6 { 0.5 } else { 1.0 };
         (self.estimated() as f64 / estimated).max(least)
     }
 

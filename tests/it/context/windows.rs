@@ -13,6 +13,7 @@ use base::model::provider::{Provider, ReplyStream};
 use base::model::request::{Message, Request};
 use base::model::stream::StreamEvent;
 use base::model::usage::FinishReason;
+use base::model::usage::Usage;
 use base::protocol::event::{EndReason, Event};
 use context::builder::ContextBuilder;
 use context::compress::pipeline::{self, FilterOptions, Shape};
@@ -195,6 +196,8 @@ struct Busy {
     steps: usize,
     window: usize,
     task: &'static str,
+    /// Whether it says how many tokens it read.
+    reports: bool,
     seen: Mutex<Seen>,
     fixed: OnceLock<usize>,
 }
@@ -204,6 +207,7 @@ struct Seen {
     requests: usize,
     breaks: usize,
     largest: usize,
+    newest: usize,
     before: Vec<Message>,
     counter: Counter,
     newest_cut: usize,
@@ -238,6 +242,7 @@ impl Busy {
         if !messages.starts_with(&seen.before) {
             seen.breaks += 1;
         }
+        seen.newest = size;
         seen.largest = seen.largest.max(size);
         seen.before = messages.clone();
         seen.requests += 1;
@@ -254,11 +259,13 @@ impl Provider for Busy {
         if request.tools.is_empty() {
             // Asked for a summary.
             let said = "## Objectives & Status\nReading files.\n## Left-off Point\nGo on.";
-            return answered(vec![Item::assistant(said)]);
+            return answered(vec![Item::assistant(said)], None);
         }
         let number = self.look(request);
+        let input = self.seen.lock().unwrap().newest as u64;
+        let usage = self.reports.then(|| Usage { input, ..Usage::default() });
         if number > self.steps {
-            return answered(vec![Item::assistant("All done.")]);
+            return answered(vec![Item::assistant("All done.")], usage);
         }
         let (name, args) = match number % 5 {
             0 => ("Bash", json!({"command": format!("seq {number} {}", number + 900)})),
@@ -268,31 +275,32 @@ impl Provider for Busy {
                 ("Read", json!({"path": path, "start_line": start_line, "limit": 70}))
             }
         };
-        answered(vec![
+        let items = vec![
             Item::assistant(format!("Step {number}: I look at the next part.")),
             Item::ToolCall(ToolCall {
                 id: format!("c{number}").into(),
                 name: name.into(),
                 args: args.to_string().into(),
             }),
-        ])
+        ];
+        answered(items, usage)
     }
 }
 
-fn answered(items: Vec<Item>) -> ReplyStream {
+fn answered(items: Vec<Item>, usage: Option<Usage>) -> ReplyStream {
     let finish = if items.iter().any(|item| matches!(item, Item::ToolCall(_))) {
         FinishReason::ToolCalls
     } else {
         FinishReason::Stop
     };
     let mut events: Vec<_> = items.into_iter().map(|item| Ok(StreamEvent::Item(item))).collect();
-    events.push(Ok(StreamEvent::Done { finish, usage: None }));
+    events.push(Ok(StreamEvent::Done { finish, usage }));
     Box::pin(stream::iter(events))
 }
 
 const TASK: &str = "Read every part of the project carefully and find out where the sum goes wrong.";
 
-async fn long_turn(window: usize, steps: usize) -> (Arc<Busy>, Vec<Event>) {
+async fn long_turn(window: usize, steps: usize, reports: bool) -> (Arc<Busy>, Vec<Event>) {
     let place = Workplace::new();
     for part in 0..6 {
         let text: String = (0..900)
@@ -306,7 +314,8 @@ async fn long_turn(window: usize, steps: usize) -> (Arc<Busy>, Vec<Event>) {
             .collect();
         place.file(&format!("src/part_{part}.rs"), text);
     }
-    let model = Arc::new(Busy { steps, window, task: TASK, seen: Mutex::default(), fixed: OnceLock::new() });
+    let model =
+        Arc::new(Busy { steps, window, task: TASK, reports, seen: Mutex::default(), fixed: OnceLock::new() });
     let config = format!(
         "provider = \"scripted\"\nscript = \"none\"\nmodel = \"m\"\ncontext_window = {window}\nmax_steps = 600\npermission = \"full\"\n"
     );
@@ -318,7 +327,7 @@ async fn long_turn(window: usize, steps: usize) -> (Arc<Busy>, Vec<Event>) {
 }
 
 async fn runs_to_its_end(window: usize, steps: usize, breaks_at_most: usize) {
-    let (model, _) = long_turn(window, steps).await;
+    let (model, _) = long_turn(window, steps, false).await;
     let seen = model.seen.lock().unwrap();
     println!(
         "window {window}: {} requests, {} breaks, largest {}, newest cut {}",
@@ -331,6 +340,13 @@ async fn runs_to_its_end(window: usize, steps: usize, breaks_at_most: usize) {
 #[tokio::test]
 async fn a_turn_of_250_steps_in_32k() {
     runs_to_its_end(32_000, 250, 80).await;
+}
+
+#[tokio::test]
+async fn a_server_that_counts_lets_more_of_the_window_be_used() {
+    let largest = async |reports| long_turn(32_000, 40, reports).await.0.seen.lock().unwrap().largest;
+    let (counted, estimated) = (largest(true).await, largest(false).await);
+    assert!(counted > 24_000 && counted >= estimated, "{counted} counted, {estimated} estimated");
 }
 
 #[tokio::test]
