@@ -2,6 +2,7 @@
 
 use base::config::settings::Permission;
 use base::config::theme::ThemeName;
+use base::model::envelope::{Envelope, ErrorCode};
 use base::protocol::event::{Event, JobRow};
 use base::protocol::lists::{ModelRow, NoteRow, PreviewMessage, RuleRow};
 use base::protocol::op::{Idle, Op, Quick};
@@ -199,6 +200,17 @@ fn job_and_todo_lists() {
       ↓ 5 more
       Starting…                                                                /help
     "#);
+}
+
+#[test]
+fn a_call_that_never_ran_keeps_its_title() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::Session(fake::session()));
+    stage.event(Event::TurnStarted { text: "go".to_owned() });
+    stage.event(Event::ToolWaiting { call_id: "b".into(), title: "Bash cargo test".to_owned() });
+    stage.event(fake::result("b", "Bash", Envelope::error(ErrorCode::Interrupted, "the user interrupted")));
+    let shown = stage.shown();
+    assert!(shown.contains("● Bash cargo test") && !shown.contains("queued"), "{shown}");
 }
 
 #[test]

@@ -98,7 +98,9 @@ pub fn apply(app: &mut App, event: Event) {
         Event::ToolDone { result, .. } => {
             viewing::refresh(app);
             going_on(app);
-            app.waiting.retain(|(waiting, _)| *waiting != result.call_id);
+            for (call_id, title) in app.waiting.extract_if(.., |(waiting, _)| *waiting == result.call_id) {
+                app.live.tool_started(call_id, Arc::clone(&result.tool), title);
+            }
             if let Some(todos) = tool::todo_list(&result) {
                 app.set_todos(todos);
             }
