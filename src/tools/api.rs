@@ -237,7 +237,7 @@ impl<T: TypedTool> Tool for T {
     }
 
     fn parallel(&self, args: &Value) -> bool {
-        T::parallel(args)
+        T::parallel(&self.meant(args.clone()).1)
     }
 
     fn translated(&self, args: Value) -> Option<(Value, Vec<String>)> {

@@ -119,7 +119,9 @@ fn general_agents_change_files_and_the_turn_can_be_undone() {
 fn agents_that_only_read_run_side_by_side() {
     let server = FakeServer::start(vec![]);
     server.push(
-        answer().call("Task", task("explore", "one thing")).call("Task", task("plan", "another thing")),
+        answer()
+            .call("Task", json!({"subagent_type": "explore", "prompt": "one thing"}))
+            .call("Task", task("plan", "another thing")),
     );
     server.on_body("First.", answer().text("Both are there."));
     server.on_body("one thing\\n", answer().text("First.").gated());
