@@ -65,8 +65,7 @@ impl<'a> FoldPlan<'a> {
             is_told &= at < first || entry.form() != FormName::Note;
             at < first || is_told && entry.form() >= FormName::Folded
         });
-        let settled = settled.collect();
-        let mut plan = Self { entries, folded, texts: BTreeMap::new(), settled, goal };
+        let mut plan = Self { entries, folded, texts: BTreeMap::new(), settled: settled.collect(), goal };
         plan.shorten_answers(&rounds, limits);
         plan.write_notes(&rounds, limits);
         let order = plan.candidates(history, &rounds, limits);

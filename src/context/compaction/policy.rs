@@ -110,8 +110,7 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
             plan = cheapest;
         }
     }
-    let (left, tail) = (plan.left(), plan.tail());
-    let gain = freed(&plan);
+    let (left, tail, gain) = (plan.left(), plan.tail(), freed(&plan));
     let worth = match kind {
         // A rewrite that makes no room for the next few steps would break the cache at each of them.
         CauseKind::SoftCap => gain >= size * 15 / 100,

@@ -228,8 +228,9 @@ fn explain(
             let count = if *more { format!("more than {}", lines.len()) } else { lines.len().to_string() };
             invalid(format!(
                 "old_string {how} {count} times in {shown}, at {}. Add surrounding lines until it is unique, or set \
-                 replace_all",
-                change::list_lines(lines)
+                 replace_all{}",
+                change::list_lines(lines),
+                diagnose::told_apart(text, lines, edit.old.trim_end().lines().count())
             ))
         }
         Refusal::AlreadyApplied { line } => {

@@ -69,6 +69,14 @@ async fn exact_matches() {
             false,
             Error("INVALID_PARAM", "2 times in f.txt, at lines 1, 3"),
         ),
+        (
+            "what tells its places apart",
+            b"fn a\n x\n y\nfn b\n x\n y\n",
+            " y",
+            "z",
+            false,
+            Error("INVALID_PARAM", "replace_all; what tells them apart: line 1 is `fn a`, line 4 is `fn b`"),
+        ),
         ("overlapping is ambiguous", b"aaa\n", "aa", "b", false, Error("INVALID_PARAM", "2 times")),
         ("same is no edit", b"x\n", "x", "x", false, Error("INVALID_PARAM", "the same")),
         (

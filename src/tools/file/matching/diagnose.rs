@@ -1,5 +1,7 @@
 //! Explains why an old text wasn't found, precisely enough for the next try to succeed. Never applies an edit.
 
+use std::collections::HashSet;
+
 use super::compare::{self, line_range};
 use super::lines::Lines;
 use super::match_edit::first_line;
@@ -48,8 +50,8 @@ pub fn is_numbered(text: &str) -> bool {
 }
 
 /// The line without its number and mark, and with `space` without the space after them.
-pub(super) fn behind_number<'a>(line: &'a str, marks: &[char], space: bool) -> Option<&'a str> {
-    let (number, rest) = line.split_once(marks)?;
+pub(super) fn behind_number<'a>(line: &'a str, marks: &str, space: bool) -> Option<&'a str> {
+    let (number, rest) = line.split_once(|c| marks.contains(c))?;
     let number = number.trim_start();
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| rest.strip_prefix(' ').filter(|_| space).unwrap_or(rest))
@@ -59,15 +61,11 @@ pub(super) fn behind_number<'a>(line: &'a str, marks: &[char], space: bool) -> O
 pub fn has_pasted_line(text: &str, new: &str) -> bool {
     let lines = Lines::new(text);
     let is_pasted = |line: &str| {
-        let Some(rest) = behind_number(line, &['\t', '→'], false).filter(|rest| !rest.trim().is_empty())
-        else {
-            return false;
-        };
-        let number =
-            line.trim_start().split(['\t', '→']).next().and_then(|number| number.parse::<usize>().ok());
-        number.and_then(|number| lines.get(number.checked_sub(1)?)) == Some(rest)
+        let rest = behind_number(line, "\t→", false).filter(|rest| !rest.trim().is_empty())?;
+        let number: usize = line.trim_start().split(['\t', '→']).next()?.parse().ok()?;
+        Some(lines.get(number.checked_sub(1)?)? == rest)
     };
-    new.lines().any(|line| is_pasted(line) && !text.contains(line))
+    new.lines().any(|line| is_pasted(line) == Some(true) && !text.contains(line))
 }
 
 fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
@@ -99,10 +97,8 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
     }
     if let Some(found) = apart_from_space(lines, old) {
         let place = line_range(found.first, found.last);
-        let what = found.line_break.map_or_else(
-            || "but not by one uniform indentation".to_owned(),
-            |line_break| format!("and {line_break}"),
-        );
+        let line_break = found.line_break.map(|line_break| format!("and {line_break}"));
+        let what = line_break.unwrap_or_else(|| "but not by one uniform indentation".to_owned());
         let beside = compare::beside(lines, found.first, old);
         return Some(format!("at {place} the text differs only in whitespace, {what}. {beside}"));
     }
@@ -117,14 +113,8 @@ fn line_numbers(old: &str, line_with: impl Fn(&str) -> Option<usize>) -> Option<
         let line = line.map_or(String::new(), |line| format!(" (then it matches at line {line})"));
         format!("old_string contains Read's line numbers{which}; remove them{line}")
     };
-    for (marks, space) in [
-        (&['\t', '→'][..], false),
-        (&['|'], false),
-        (&['|'], true),
-        (&[':'], false),
-        (&[':'], true),
-        (&['→'], true),
-    ] {
+    for (marks, space) in [("\t→", false), ("|", false), ("|", true), (":", false), (":", true), ("→", true)]
+    {
         let bare: Vec<Option<&str>> = old.split('\n').map(|line| behind_number(line, marks, space)).collect();
         let numbered: Vec<usize> =
             (1..).zip(&bare).filter_map(|(number, line)| line.map(|_| number)).collect();
@@ -197,6 +187,23 @@ fn solid(text: &str) -> impl Iterator<Item = (usize, bool)> {
         }
         Some((at, std::mem::take(&mut broken)))
     })
+}
+
+const NEAR_LINES: isize = 12;
+
+/// The nearest lines above or below that tell the places of a text apart, which begin at `places` and span `long` lines.
+pub fn told_apart(text: &str, places: &[usize], long: usize) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    for step in (1..=NEAR_LINES).flat_map(|step| [-step, step + long as isize - 1]) {
+        let at = places.iter().filter_map(|place| place.checked_add_signed(step)?.checked_sub(1));
+        let near: Vec<(usize, &str)> = at.filter_map(|at| Some((at + 1, *lines.get(at)?))).collect();
+        let kinds: HashSet<&str> = near.iter().map(|near| near.1).filter(|line| !line.is_empty()).collect();
+        if kinds.len() == places.len() && places.len() <= 4 {
+            let near = near.iter().map(|(at, line)| format!("line {at} is `{}`", elide(line, 160)));
+            return format!("; what tells them apart: {}", near.collect::<Vec<_>>().join(", "));
+        }
+    }
+    String::new()
 }
 
 #[cfg(test)]

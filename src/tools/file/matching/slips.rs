@@ -24,7 +24,7 @@ pub fn mended(text: &str, edit: TextEdit) -> (String, String) {
         .unwrap_or(as_sent)
 }
 
-const MARKS: [&[char]; 2] = [&['\t', '→'], &['|']];
+const MARKS: [&str; 2] = ["\t→", "|"];
 
 /// Every line but blank ones has a number in front.
 fn unnumbered(text: &str) -> Option<String> {
