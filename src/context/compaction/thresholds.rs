@@ -61,6 +61,9 @@ impl Thresholds {
         let small = |tokens: [u32; 3], share: u64| {
             tokens[column].min(u32::try_from(window / share).unwrap_or(u32::MAX))
         };
+        // The views of a few files are most of a small window.
+        let is_small = window < WIDE_WINDOW_TOKENS;
+        let keeps_views = is_small && profile != Profile::Eco;
         // Each as eco, default, high.
         Self {
             run_tokens: small([2_000, 2_500, 4_000], 8),
@@ -70,9 +73,9 @@ impl Thresholds {
             fresh_requests: 3,
             keep_requests: [2, 2, 3][column].min(window / 8_000).max(1),
             view_requests: 60,
-            view_budget: [24_000, 48_000, 64_000][column].min(window * 3 / 8),
+            view_budget: [24_000, 48_000, 64_000][column].min(window / 2),
             alone_requests: 10,
-            unused_requests: 5,
+            unused_requests: if keeps_views { 10 } else { 5 },
             edited_weight: 0.02,
             read_weight: 0.1,
             words_tokens: small([400, 600, 800], 60),
@@ -80,17 +83,12 @@ impl Thresholds {
             old_note_tokens: [300, 400, 500][column].min(window / 80),
             closing_turns: [1, 3, 3][column],
             soft_cap: [80_000, 95_000, 100_000][column].min(window * 85 / 100),
-            // In a small window the views of a few files are most of it.
-            view_share: if window < WIDE_WINDOW_TOKENS { 80 } else { [0, 30, 40][column] },
-            landing: [16_000, 20_000, 30_000][column].min(window / 2),
+            view_share: if is_small { 80 } else { [0, 30, 40][column] },
+            landing: if keeps_views { window / 2 } else { [16_000, 20_000, 30_000][column].min(window / 2) },
             cold_landing: [10_000, 16_000, 25_000][column].min(window / 2),
             turn_landing: [20_000, 30_000, 35_000][column].min(window / 2),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
-            cold_epoch_saves: if window < WIDE_WINDOW_TOKENS {
-                window * 3 / 16
-            } else {
-                [3_000, 3_000, 4_000][column]
-            },
+            cold_epoch_saves: if is_small { window * 3 / 16 } else { [3_000, 3_000, 4_000][column] },
             epoch_requests: [20, 20, 25][column],
         }
     }
