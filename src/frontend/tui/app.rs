@@ -81,6 +81,8 @@ pub struct App {
     pub queued: Vec<String>,
     pub later: Vec<String>,
     pub stashed: Option<String>,
+    /// The message of a failed turn, back in the composer and not edited yet.
+    pub returned: Option<String>,
     /// Ctrl-X was pressed; Ctrl-E after it opens the editor.
     pub chord: bool,
     /// Whether 1, 2 and 3 answer the welcome's question.

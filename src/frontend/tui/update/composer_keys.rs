@@ -112,6 +112,14 @@ pub fn unstash(app: &mut App) {
 }
 
 pub fn change(app: &mut App, edit: EditCommand) {
+    // A command typed now, such as /model, is not the end of that message.
+    if app
+        .returned
+        .take()
+        .is_some_and(|text| edit == EditCommand::Insert('/') && text == app.composer.full_text())
+    {
+        stash(app);
+    }
     let width = app.composer_width();
     app.composer.edit(edit, width);
     complete::refresh(app);

@@ -316,6 +316,7 @@ fn turn_ended(app: &mut App, end: TurnEnd) {
         && app.composer.is_empty()
     {
         app.composer.restore(label.unwrap_or(text));
+        app.returned = Some(app.composer.full_text());
     }
     app.print(TranscriptEntry::TurnEnd(end));
 }

@@ -191,8 +191,15 @@ fn prompt_returned() {
         hint: "start it".to_owned(),
         prompt_returned: Some("hello".to_owned()),
     };
-    event(&mut app, ended(failed));
+    event(&mut app, ended(failed.clone()));
     assert_eq!(app.composer.text(), "hello");
+    type_text(&mut app, "/vim");
+    assert_eq!(app.composer.text(), "/vim", "a command isn't the end of the message");
+    key(&mut app, KeyCode::Enter);
+    assert_eq!(app.composer.text(), "hello", "which comes back after it");
+    event(&mut app, ended(failed));
+    type_text(&mut app, " a/b");
+    assert_eq!(app.composer.text(), "hello a/b");
 }
 
 /// A letter that no other follows.
