@@ -246,7 +246,7 @@ pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
     };
     let lines = files.chunk_by(|one, other| one.0 == other.0);
     let lines: String = lines.map(|of| format!("\n- {}{}", of[0].0, ranges(of).join(","))).collect();
-    (!lines.is_empty()).then(|| format!("\nStill in view:{lines}"))
+    (!lines.is_empty()).then(|| format!("\nIn view at this point:{lines}"))
 }
 
 #[cfg(test)]
@@ -303,8 +303,8 @@ mod tests {
             views(entries.iter().map(|(entry, kept)| (entry, *kept, None))).unwrap_or_default()
         };
         let before = note(&[(read(1), true), (edit(2), false)]);
-        assert_eq!(before, "\nStill in view:\n- a.rs 1-9 (as it was before later edits)");
+        assert_eq!(before, "\nIn view at this point:\n- a.rs 1-9 (as it was before later edits)");
         let after = note(&[(edit(1), false), (read(2), true), (read(3), false)]);
-        assert_eq!(after, "\nStill in view:\n- a.rs 1-9");
+        assert_eq!(after, "\nIn view at this point:\n- a.rs 1-9");
     }
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use base::config::settings::{ContextSettings, Profile};
+use base::config::settings::{ContextSettings, Profile, TINY_WINDOW_TOKENS};
 
 const WIDE_WINDOW_TOKENS: u64 = 100_000;
 
@@ -61,9 +61,9 @@ impl Thresholds {
         let small = |tokens: [u32; 3], share: u64| {
             tokens[column].min(u32::try_from(window / share).unwrap_or(u32::MAX))
         };
-        // The views of a few files are most of a small window.
+        // The views of a few files are most of a small window; one of 16k has no room for them.
         let is_small = window < WIDE_WINDOW_TOKENS;
-        let keeps_views = is_small && profile != Profile::Eco;
+        let keeps_views = is_small && window >= 2 * TINY_WINDOW_TOKENS && profile != Profile::Eco;
         // Each as eco, default, high.
         Self {
             run_tokens: small([2_000, 2_500, 4_000], 8),
@@ -73,7 +73,11 @@ impl Thresholds {
             fresh_requests: 3,
             keep_requests: [2, 2, 3][column].min(window / 8_000).max(1),
             view_requests: 60,
-            view_budget: [24_000, 48_000, 64_000][column].min(window / 2),
+            view_budget: if keeps_views {
+                window / 2
+            } else {
+                [24_000, 48_000, 64_000][column].min(window * 3 / 8)
+            },
             alone_requests: 10,
             unused_requests: if keeps_views { 10 } else { 5 },
             edited_weight: 0.02,
