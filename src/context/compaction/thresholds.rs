@@ -61,9 +61,9 @@ impl Thresholds {
         let small = |tokens: [u32; 3], share: u64| {
             tokens[column].min(u32::try_from(window / share).unwrap_or(u32::MAX))
         };
-        // The views of a few files are most of a small window; one of 16k has no room for them.
+        // The views of a few files are most of a small window; one of 32k has no room for them.
         let is_small = window < WIDE_WINDOW_TOKENS;
-        let keeps_views = is_small && window >= 2 * TINY_WINDOW_TOKENS && profile != Profile::Eco;
+        let keeps_views = is_small && window >= 3 * TINY_WINDOW_TOKENS && profile != Profile::Eco;
         // Each as eco, default, high.
         Self {
             run_tokens: small([2_000, 2_500, 4_000], 8),
