@@ -1,5 +1,5 @@
 //! The options of `claude -p`, as its SDKs pass them (`@anthropic-ai/claude-agent-sdk` 0.3.332, `claude-agent-sdk` 0.2.189 for
-//! Python, November 2026).
+//! Python; options and exit codes also as Claude Code 2.1.332 has them; November 2026).
 
 use std::ffi::OsString;
 

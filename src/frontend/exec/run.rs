@@ -30,8 +30,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// There's no composer to return the prompt to; it stays in the session.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
-/// `Text`: the answer on standard output, progress on standard error. `Answer`: of progress only what went wrong. `OneStream`: both on standard output, the full
-/// session as one text (the demo).
+/// `Text`: the answer on standard output, progress on standard error. `Answer`: without progress, but with warnings and
+/// errors. `OneStream`: both on standard output, the full session as one text (the demo).
 #[derive(Clone, Debug)]
 pub enum OutputForm {
     Text { color: bool },
