@@ -32,9 +32,9 @@ const FLOORS: &[(&str, u32)] = &[
     ("tools", 1),
     ("tools/hook", 1),
     ("tools/mcp", 2),
-    ("frontend/tui", 0),
     ("frontend/exec", 0),
     ("frontend/acp", 0),
+    ("frontend/tui", 1),
     ("agent", 0),
     ("agent/build", 1),
     ("records/import", 0),
@@ -48,7 +48,7 @@ const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] =
     &["base/search", "base/system", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 92_148;
+const MAX_CODE: usize = 92_146;
 const MAX_COMMENTS: usize = 7_148;
 const MAX_CORE_CODE: usize = 36_888;
 

@@ -17,6 +17,7 @@ use base::sanitize::clean;
 use base::text;
 
 const OUTPUT_LINES: usize = 3;
+const USER_LINES: usize = 60;
 const DIFF_LINES: usize = 24;
 
 const BOLD: Option<u8> = Some(1);
@@ -64,7 +65,7 @@ impl<O: Write, L: Write> Human<O, L> {
     }
 
     /// Ignores write errors: with standard error closed, the answer may still be wanted.
-    fn line(&mut self, color: Option<u8>, line: &str) {
+    pub fn line(&mut self, color: Option<u8>, line: &str) {
         if self.quiet && color != RED && color != YELLOW {
             return;
         }
@@ -102,7 +103,8 @@ impl<O: Write, L: Write> Human<O, L> {
         self.line(paint, &line);
         if envelope.data.exit_code().is_some() {
             let lines: Vec<&str> = envelope.body.lines().filter(|line| !line.trim().is_empty()).collect();
-            for line in &lines[lines.len().saturating_sub(OUTPUT_LINES)..] {
+            let most = if envelope.data.by_user() { USER_LINES } else { OUTPUT_LINES };
+            for line in &lines[lines.len().saturating_sub(most)..] {
                 self.line(DIM, &format!("    {}", text::elide(line, LINE_CHARS)));
             }
         }

@@ -59,11 +59,16 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     match reason {
         EndReason::Done => ("done", None, None),
-        EndReason::Interrupted { .. } => ("interrupted", Some("the task was interrupted".to_owned()), None),
+        EndReason::Interrupted { prompt_returned } => {
+            let hint = prompt_returned
+                .as_ref()
+                .map(|_| "no reply had arrived yet; your message was removed from the session");
+            ("interrupted", Some("the task was interrupted".to_owned()), hint.map(str::to_owned))
+        }
         EndReason::StepLimit { limit } => {
             let steps = text::plural(*limit as usize, "step");
             let message = format!("stopped after {steps} (max_steps); the task is not finished");
-            let hint = "continue with `mycode exec -c continue`, or raise max_steps in config.toml";
+            let hint = "say `continue` (`mycode exec -c continue`), or raise max_steps in config.toml";
             ("step_limit", Some(message), given(hint))
         }
         EndReason::ProviderFailed { message, hint, .. } => ("provider_failed", given(message), given(hint)),
@@ -90,7 +95,8 @@ pub fn failure(reason: &EndReason) -> String {
 
 pub fn result_line(envelope: &Envelope) -> String {
     if let Some(error) = &envelope.error {
-        return text::one_line(&format!("{}: {}", error.code.into_str(), error.message), LINE_CHARS);
+        let code = || format!("{}: {}", error.code.into_str(), error.message);
+        return text::one_line(&envelope.data.user_text().map_or_else(code, str::to_owned), LINE_CHARS);
     }
     let exit = envelope.data.exit_code();
     // Truncated output reports its full length.

@@ -36,7 +36,7 @@ fn a_script_of_lines() {
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
     assert!(place.project().join("made").exists() && !place.project().join("never").exists());
     for part in [
-        "running: Bash touch made\n",
+        "> Bash touch made\n",
         "? Allow Bash touch made\n",
         "1. Yes, once\n",
         "3. No\n",
