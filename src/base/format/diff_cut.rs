@@ -30,15 +30,6 @@ impl DiffCut {
     }
 }
 
-/// Whether a file begins at this line or the one before. A removed `-- comment` has three dashes too, but no hunk behind it.
-pub fn is_file_header(lines: &[&str], at: usize) -> bool {
-    let begins = |at: usize| {
-        let is = |at: usize, start: &str| lines.get(at).is_some_and(|line| line.starts_with(start));
-        is(at, "--- ") && is(at + 1, "+++ ") && is(at + 2, "@@ ")
-    };
-    begins(at) || at > 0 && begins(at - 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

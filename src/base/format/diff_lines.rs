@@ -5,7 +5,7 @@ use super::diff_cut::DiffCut;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffLine<'a> {
     Header(&'a str),
-    Hunk,
+    Hunk(&'a str),
     /// The numbers are those of the line before and after the change; 0 without a hunk.
     Row {
         sign: char,
@@ -30,7 +30,7 @@ pub fn read(diff: &str) -> Vec<DiffLine<'_>> {
         };
         if !within && let Some([(old_start, old_count), (new_start, new_count)]) = hunk(line) {
             (old, new, old_left, new_left) = (old_start, new_start, old_count, new_count);
-            lines.push(DiffLine::Hunk);
+            lines.push(DiffLine::Hunk(line));
         } else if !within && ["--- ", "+++ ", "diff ", "index "].iter().any(|start| line.starts_with(start)) {
             lines.push(DiffLine::Header(line));
         } else if let Some(cut) = DiffCut::read(line) {

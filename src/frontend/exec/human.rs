@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::printer::{LINE_CHARS, ModelAnswer, Printer, declined, end_words, result_line};
 use base::config::settings::Permission;
-use base::format::diff_cut::{self, DiffCut};
+use base::format::diff_lines::{self, DiffLine};
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ReminderTopic};
 use base::model::usage::{PriceUsed, Usage};
@@ -114,25 +114,25 @@ impl<O: Write, L: Write> Human<O, L> {
     }
 
     fn diff(&mut self, diff: &str) {
-        let all: Vec<&str> = diff.lines().collect();
-        let mut lines: Vec<&str> = (0..all.len())
-            // Of several files each is named.
-            .filter(|at| !diff_cut::is_file_header(&all, *at) || *at > 1 && all[*at].starts_with("+++ "))
-            .map(|at| all[at])
-            .collect();
-        let cut = lines.last().and_then(|line| DiffCut::read(line)).map_or(0, |cut| cut.lines);
-        if cut > 0 {
-            lines.pop();
+        let (mut rows, mut hidden) = (Vec::new(), 0);
+        for line in diff_lines::read(diff) {
+            match line {
+                DiffLine::Row { sign: '+', text, .. } => rows.push((GREEN, format!("+{text}"))),
+                DiffLine::Row { sign: '-', text, .. } => rows.push((RED, format!("-{text}"))),
+                DiffLine::Row { text, .. } => rows.push((DIM, format!(" {text}"))),
+                DiffLine::Hunk(line) => rows.push((DIM, line.to_owned())),
+                // Of several files each is named.
+                DiffLine::Header(line) if !rows.is_empty() && line.starts_with("+++ ") => {
+                    rows.push((DIM, line.to_owned()));
+                }
+                DiffLine::Header(_) => {}
+                DiffLine::Cut(_, cut) => hidden += cut.lines,
+            }
         }
-        for line in lines.iter().take(DIFF_LINES) {
-            let paint = match line.as_bytes().first() {
-                Some(b'+') => GREEN,
-                Some(b'-') => RED,
-                _ => DIM,
-            };
-            self.line(paint, &format!("    {}", text::elide(line, LINE_CHARS)));
+        for (paint, row) in rows.iter().take(DIFF_LINES) {
+            self.line(*paint, &format!("    {}", text::elide(row, LINE_CHARS)));
         }
-        let hidden = lines.len().saturating_sub(DIFF_LINES) + cut;
+        hidden += rows.len().saturating_sub(DIFF_LINES);
         if hidden > 0 {
             let more = text::plural(hidden, "more line");
             self.line(DIM, &format!("    … {more}"));

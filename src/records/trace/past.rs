@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use super::metrics::measure::Meter;
 use super::metrics::originals::SourceTexts;
 use super::policy::ALL;
@@ -20,7 +18,7 @@ use context::session::record::{Record, RequestRecord};
 pub const SYSTEM_TOKENS: u64 = 1_700;
 
 /// Input tokens under one policy, and their cost together with the recorded output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PolicyCost {
     pub input: u64,
     pub cached: u64,
@@ -29,7 +27,7 @@ pub struct PolicyCost {
     pub uncached_usd: f64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelCost {
     pub sessions: u64,
     pub requests: u64,

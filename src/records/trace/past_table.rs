@@ -1,6 +1,4 @@
-//! Actual and hypothetical costs of past sessions as a table, a bar chart and JSON, with the assumptions.
-
-use serde_json::{Value, json};
+//! Actual and hypothetical costs of past sessions as a table and a bar chart, with the assumptions.
 
 use super::past::{ModelCost, PastCost, SYSTEM_TOKENS};
 use super::policy::ALL;
@@ -93,25 +91,4 @@ fn assumptions() -> String {
          with their own prompt. `raw` sends everything unchanged, even what fits no window.\n\
          Cached prefixes last as long as the model table says; prices are that table's, as of today, without discounts.\n"
     )
-}
-
-pub fn to_json(past: &PastCost, agent: &str, sessions: usize, unknown: usize) -> Value {
-    let models: Vec<Value> = past
-        .models
-        .iter()
-        .map(|(name, model)| {
-            let policies = ALL.iter().zip(&model.policies);
-            let policies: serde_json::Map<String, Value> =
-                policies.map(|(policy, cost)| (policy.name().to_owned(), json!(cost))).collect();
-            json!({
-                "model": name, "sessions": model.sessions, "requests": model.requests, "recorded": model.recorded,
-                "priced": model.priced, "usage": model.usage, "did_usd": model.did_usd,
-                "did_uncached_usd": model.did_uncached_usd, "policies": policies,
-            })
-        })
-        .collect();
-    json!({
-        "from": agent, "sessions": sessions, "unknown_lines": unknown, "system_tokens": SYSTEM_TOKENS, "models": models,
-        "assumptions": assumptions().lines().collect::<Vec<_>>(),
-    })
 }

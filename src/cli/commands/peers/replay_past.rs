@@ -42,9 +42,6 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs, from: &str) -> Result<(), Failur
     if unknown > 0 {
         eprintln!("warning: {} could not be read and were left out", text::plural(unknown, "line"));
     }
-    if args.json {
-        return report::print(&format!("{}\n", past_table::to_json(&past, peer.name, sessions, unknown)));
-    }
     if sessions == 0 {
         let when = args.since.as_deref().map_or(String::new(), |since| format!(" since {since}"));
         return report::say(&format!("No {} sessions with an answer were found{when}.\n", peer.title));

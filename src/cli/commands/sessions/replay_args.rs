@@ -69,8 +69,8 @@ pub struct ReplayArgs {
     #[arg(long)]
     pub by_source: bool,
 
-    /// Print one JSON object instead of a table
-    #[arg(long)]
+    /// Print the comparison of policies as one JSON object instead of a table
+    #[arg(long, conflicts_with = "from")]
     pub json: bool,
 
     /// Print this request as the model would read it, counted from 0 (needs one trace and one policy)

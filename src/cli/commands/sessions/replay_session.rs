@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure};
@@ -41,7 +41,7 @@ pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Fa
     if let Some(mut out) = dump {
         out.flush()?;
     }
-    report::print(&if args.json { format!("{}\n", to_json(&requests)) } else { table(&requests) })?;
+    report::print(&table(&requests))?;
     let differing = requests.iter().find_map(|request| match &request.check {
         ReplayCheck::Differs(what) => Some((request.number, what)),
         _ => None,
@@ -122,20 +122,4 @@ fn table(requests: &[Replayed]) -> String {
         count(requests, |request| request.epoch.is_some())
     ));
     out
-}
-
-fn to_json(requests: &[Replayed]) -> Value {
-    let rows: Vec<Value> = requests
-        .iter()
-        .map(|request| {
-            let (word, first) = outcome(&request.check);
-            json!({
-                "request": request.number, "tokens": request.tokens, "hash": word,
-                "first_difference": first,
-                "epoch": request.epoch, "answered": request.answered,
-            })
-        })
-        .collect();
-    let same = requests.iter().all(|request| !matches!(request.check, ReplayCheck::Differs(_)));
-    json!({"requests": rows, "same": same})
 }

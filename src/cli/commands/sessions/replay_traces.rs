@@ -27,6 +27,10 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
         return replay_past::run(cli, args, from);
     }
     if args.trace.is_empty() && args.policy.is_none() {
+        if args.json {
+            let hint = "add --policy all to compare policies, or leave --json out";
+            return Err(Failure::usage("only a comparison of policies can be printed as JSON", hint));
+        }
         return replay_session::run(folder, args);
     }
     let policies = policies(args.policy.as_deref().unwrap_or("all"))?;

@@ -19,7 +19,7 @@ pub fn places(unified: &str, root: &Path) -> Vec<DiffPlace> {
             DiffLine::Header(line) => {
                 path = line.strip_prefix("+++ b/").map_or(path, |shown| root.join(shown));
             }
-            DiffLine::Hunk => hunks.push(Hunk { path: path.clone(), ..Hunk::default() }),
+            DiffLine::Hunk(_) => hunks.push(Hunk { path: path.clone(), ..Hunk::default() }),
             DiffLine::Row { sign, old, new, text } => {
                 let Some(hunk) = hunks.last_mut() else { continue };
                 hunk.created |= old == 0;

@@ -85,8 +85,8 @@ fn parse(text: &str) -> (Vec<Part>, Option<&'static CodeLanguage>) {
     let (mut parts, mut language) = (Vec::new(), None);
     for line in diff_lines::read(text) {
         match line {
-            DiffLine::Hunk if matches!(parts.last(), None | Some(Part::File(_))) => {}
-            DiffLine::Hunk => parts.push(Part::Gap),
+            DiffLine::Hunk(_) if matches!(parts.last(), None | Some(Part::File(_))) => {}
+            DiffLine::Hunk(_) => parts.push(Part::Gap),
             DiffLine::Header(line) => {
                 let path = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "));
                 language = path.and_then(languages::of_path).or(language);
