@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::msg::Cmd;
 use crate::tui::composer::editor::Composer;
 use crate::tui::popup::completion::state::{Completion, Files};
-use crate::tui::popup::history::HistorySearch;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::render::theme::{Look, Theme};
@@ -63,7 +62,6 @@ pub struct App {
     pub composer: Composer,
     pub completion: Option<Completion>,
     pub dismissed: Option<usize>,
-    pub search: Option<HistorySearch>,
     pub questions: Vec<OpenQuestion>,
     pub popup: Option<Popup>,
     pub files: Files,

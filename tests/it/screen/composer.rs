@@ -100,14 +100,14 @@ fn earlier_prompts_of_all_projects_are_found() {
     std::fs::copy(&file, other.home().join("state/prompts.jsonl")).unwrap();
     let mut screen = chat(&other, &server);
     screen.keys("half\u{12}");
-    screen.wait("1 of 2");
+    screen.wait("▸ write the docs");
     screen.keys("parser");
-    screen.wait_for("one found", |screen| screen.contains("history › parser") && screen.contains("1 of 1"));
+    screen.wait_for("one found", |screen| screen.contains("search: parser") && !screen.contains("docs"));
     // Esc keeps what stood there.
     screen.keys("\u{1b}");
-    screen.wait_for("closed", |screen| screen.contains("› half") && !screen.contains("history ›"));
+    screen.wait_for("closed", |screen| screen.contains("› half") && !screen.contains("Earlier prompts"));
     screen.keys("\u{12}");
-    screen.wait("1 of 2");
+    screen.wait("▸ write the docs");
     screen.keys("\u{12}\r");
     screen.wait("› mend the parser");
 }

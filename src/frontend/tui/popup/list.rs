@@ -192,8 +192,11 @@ impl<T: PickRow> PickList<T> {
 
     fn find(&mut self) {
         let wanted = SearchWords::new(&self.search);
-        let holds = |row: &T| wanted.are_in(&fold(&row.searched()));
-        self.found = (0..self.rows.len()).filter(|at| holds(&self.rows[*at])).collect();
+        let query = fold(self.search.trim());
+        let texts: Vec<String> = self.rows.iter().map(|row| fold(&row.searched())).collect();
+        self.found = (0..texts.len()).filter(|at| wanted.are_in(&texts[*at])).collect();
+        // Exact phrases before scattered words; otherwise the order stays.
+        self.found.sort_by_key(|at| !texts[*at].contains(&query));
         self.selection = Selection::new(self.found.len());
     }
 
@@ -263,11 +266,16 @@ pub enum PopupAction {
     Send(Op),
     Inform(String),
     Write(String),
+    /// As the composer's whole text.
+    Replace(String),
     Edit(String),
     Agent(String),
     Copy(String),
     SetPermission(Permission),
-    Theme { name: ThemeName, keep: bool },
+    Theme {
+        name: ThemeName,
+        keep: bool,
+    },
 }
 
 impl PopupAction {

@@ -4,7 +4,6 @@
 pub mod approval;
 pub mod completion;
 pub mod context;
-pub mod history;
 pub mod list;
 pub mod open;
 pub mod pickers;

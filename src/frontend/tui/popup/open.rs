@@ -1,6 +1,6 @@
 //! The popup that replaces the composer and takes the keys; one at a time.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::Line;
 
 use super::context::ContextPopup;
@@ -13,10 +13,13 @@ use super::rewind::RewindPicker;
 use super::theme::ThemePicker;
 use crate::tui::pager::state::Pager;
 use crate::tui::render::theme::Theme;
+use crate::tui::terminal::key_table::{Action, KeyPlace};
+use crate::tui::terminal::keymap;
 use base::model::observation::Todo;
+use base::protocol::event::PastPrompt;
 use base::protocol::lists::ModelRow;
 
-const REWIND_ROWS: usize = 16;
+const FEW_ROWS: usize = 16;
 
 #[derive(Clone, Debug)]
 pub enum Popup {
@@ -27,6 +30,7 @@ pub enum Popup {
     Effort(PickList<EffortRow>),
     Permissions(PickList<PermissionRow>),
     Todos(PickList<Todo>),
+    Prompts(PickList<PastPrompt>),
     Jobs(JobPicker),
     Keys(KeyPicker),
     Notes(NotePicker),
@@ -44,6 +48,7 @@ macro_rules! each {
             Self::Effort($popup) => $what,
             Self::Permissions($popup) => $what,
             Self::Todos($popup) => $what,
+            Self::Prompts($popup) => $what,
             Self::Jobs($popup) => $what,
             Self::Keys($popup) => $what,
             Self::Notes($popup) => $what,
@@ -55,6 +60,12 @@ macro_rules! each {
 
 impl Popup {
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        // As in a shell, Ctrl-R again goes to the next older prompt.
+        let again = keymap::action(KeyPlace::Composer, key) == Some(Action::HistorySearch);
+        let key = match self {
+            Self::Prompts(_) if again => KeyEvent::from(KeyCode::Down),
+            _ => key,
+        };
         each!(self, popup => popup.key(key))
     }
 
@@ -68,6 +79,7 @@ impl Popup {
             Self::Models(list) => list.paste(text),
             Self::Permissions(list) => list.paste(text),
             Self::Todos(list) => list.paste(text),
+            Self::Prompts(list) => list.paste(text),
             Self::Jobs(popup) if popup.output.is_none() => popup.list.paste(text),
             Self::Keys(popup) => popup.paste(text),
             Self::Notes(popup) => popup.list.paste(text),
@@ -79,7 +91,7 @@ impl Popup {
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let rows = if matches!(self, Self::Rewind(_)) { room.min(REWIND_ROWS) } else { room };
+        let rows = if matches!(self, Self::Rewind(_) | Self::Prompts(_)) { room.min(FEW_ROWS) } else { room };
         let mut lines = each!(self, popup => popup.lines(width, rows, theme));
         lines.truncate(room);
         lines

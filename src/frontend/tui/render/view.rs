@@ -18,7 +18,6 @@ use base::text;
 /// Maximum rows of the composer: a third of the screen, or this many if larger.
 const COMPOSER_ROWS: usize = 6;
 const COMPLETION_ROWS: usize = 8;
-const SEARCH_ROWS: usize = 12;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
@@ -97,25 +96,17 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
             picture.lines.extend(lines);
         }
         let left = body_room.saturating_sub(picture.lines.len() - rule_rows);
-        if let Some(search) = &app.search {
-            let here = app.session.as_ref().map_or("", |session| &session.workspace);
-            let search_room = left.min(SEARCH_ROWS);
-            let (lines, column) = search.lines(width, search_room, here, theme);
-            caret = Some((picture.lines.len(), column));
-            picture.lines.extend(lines.into_iter().take(search_room));
-        } else {
-            let (lines, at, hidden) = composer(app, width, left.max(1), room);
-            if hidden > 0 && rule_rows > 0 {
-                let label = format!("── {} hidden ", text::plural(hidden, "row"));
-                picture.lines[0] = Line::styled(format!("{label:─<width$}"), theme.dim());
-            }
-            caret = Some((picture.lines.len() + at.0, at.1));
-            let left = left.max(1).saturating_sub(lines.len());
-            picture.lines.extend(lines);
-            let left = left.min(COMPLETION_ROWS);
-            let offered = app.completion.iter().flat_map(|completion| completion.lines(width, left, theme));
-            picture.lines.extend(offered.take(left));
+        let (lines, at, hidden) = composer(app, width, left.max(1), room);
+        if hidden > 0 && rule_rows > 0 {
+            let label = format!("── {} hidden ", text::plural(hidden, "row"));
+            picture.lines[0] = Line::styled(format!("{label:─<width$}"), theme.dim());
         }
+        caret = Some((picture.lines.len() + at.0, at.1));
+        let left = left.max(1).saturating_sub(lines.len());
+        picture.lines.extend(lines);
+        let left = left.min(COMPLETION_ROWS);
+        let offered = app.completion.iter().flat_map(|completion| completion.lines(width, left, theme));
+        picture.lines.extend(offered.take(left));
     }
     if status_rows > 0 {
         picture.lines.push(status::status(app, width));

@@ -1,4 +1,4 @@
-//! Keys that belong to the composer: completion, vi's normal mode, prompt search; and sending what was typed, at
+//! Keys that belong to the composer: completion, vi's normal mode; and sending what was typed, at
 //! once or after the turn.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -9,7 +9,8 @@ use crate::tui::composer::vim::state::REDO;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::completion::complete;
 use crate::tui::popup::completion::state::CompletionKind;
-use crate::tui::popup::history::HistorySearch;
+use crate::tui::popup::list::PickList;
+use crate::tui::popup::open::Popup;
 use crate::tui::terminal::key_table::{Action, EditCommand, KeyPlace, ListMove};
 use crate::tui::terminal::keymap;
 use base::protocol::event::{EndReason, Event};
@@ -44,7 +45,7 @@ pub fn completion(app: &mut App, key: KeyEvent) -> TakenKey {
 pub fn write(app: &mut App, text: &str) {
     if app.answering() {
         app.arm_question(false);
-        (app.popup, app.search) = (None, None);
+        app.popup = None;
     }
     app.composer.paste(text);
     complete::refresh(app);
@@ -68,7 +69,7 @@ pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
     match action {
         Some(Action::HistorySearch) => {
             app.completion = None;
-            app.search = Some(HistorySearch::default());
+            app.popup = Some(Popup::Prompts(PickList::default()));
             app.send(Quick::ListPrompts);
         }
         Some(Action::Complete) => {
@@ -123,32 +124,6 @@ pub fn change(app: &mut App, edit: EditCommand) {
     let width = app.composer_width();
     app.composer.edit(edit, width);
     complete::refresh(app);
-}
-
-/// Keys of the prompt search; the composer is unchanged until a prompt is taken.
-pub fn search(app: &mut App, key: KeyEvent) {
-    let Some(search) = &mut app.search else { return };
-    match keymap::action(KeyPlace::Composer, key) {
-        // As in a shell, Ctrl-R again goes to the next older one.
-        Some(Action::HistorySearch | Action::Edit(EditCommand::Down)) => {
-            search.selection.step(ListMove::Down);
-        }
-        Some(Action::Edit(EditCommand::Up)) => {
-            search.selection.step(ListMove::Up);
-        }
-        Some(Action::Send | Action::Complete) => {
-            if let Some(text) = search.chosen().map(str::to_owned) {
-                app.composer.replace(&text);
-            }
-            app.search = None;
-            complete::refresh(app);
-        }
-        Some(Action::Escape | Action::Cancel | Action::Editor) => app.search = None,
-        _ => match keymap::edit(key) {
-            Some(edit) => search.edit(edit),
-            None => drop(search.selection.key(key)),
-        },
-    }
 }
 
 /// Whether the event ends a turn, and whether that turn did its work.

@@ -14,7 +14,7 @@ use crate::tui::render::wrap;
 use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::{replay, tool};
 use base::model::item::Item;
-use base::protocol::event::{Event, JobRow, SessionInfo, TurnEnd};
+use base::protocol::event::{Event, JobRow, PastPrompt, SessionInfo, TurnEnd};
 use base::protocol::op::Work;
 
 /// How long no key was pressed before a question whose first choice is marked at once.
@@ -136,8 +136,11 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::Commands(rows) => app.own_commands = rows,
         Event::Prompts(prompts) => {
-            if let Some(search) = &mut app.search {
-                search.fill(prompts);
+            if let Some(Popup::Prompts(list)) = &mut app.popup {
+                let here = app.session.as_ref().map_or("", |session| &session.workspace);
+                let elsewhere = |folder: String| if folder == here { String::new() } else { folder };
+                let row = |row: PastPrompt| PastPrompt { folder: elsewhere(row.folder), ..row };
+                list.fill(prompts.iter().cloned().map(row).collect());
             }
         }
         Event::Draft { text } if app.composer.is_empty() => {

@@ -79,14 +79,10 @@ fn paste(app: &mut App, text: &str) {
     app.quit_armed = false;
     app.hint = None;
     let question = app.questions.first_mut().filter(|question| question.armed);
-    let taken = match (question, &mut app.popup, &mut app.search) {
-        (Some(question), ..) => question.paste(text),
-        (None, Some(popup), _) => popup.paste(text),
-        (None, None, Some(search)) => {
-            search.paste(text);
-            true
-        }
-        (None, None, None) => false,
+    let taken = match (question, &mut app.popup) {
+        (Some(question), _) => question.paste(text),
+        (None, Some(popup)) => popup.paste(text),
+        (None, None) => false,
     };
     if !taken {
         composer_keys::write(app, text);
@@ -118,9 +114,6 @@ fn on_key(app: &mut App, key: KeyEvent) {
     }
     if app.shown_popup().is_some() {
         return popup_key(app, key);
-    }
-    if app.search.is_some() && !app.answering() {
-        return composer_keys::search(app, key);
     }
     let action = match keymap::action(KeyPlace::Composer, key) {
         Some(Action::Edit(EditCommand::LineEnd)) if chord => Some(Action::Editor),

@@ -6,6 +6,7 @@ use super::{composer_keys, viewing};
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::approval::ApprovalReply;
+use crate::tui::popup::completion::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::question::Taken;
 use base::protocol::approval::Answer;
@@ -32,6 +33,10 @@ fn act(app: &mut App, action: PopupAction) {
         PopupAction::Send(op) => app.send(op),
         PopupAction::Inform(text) => app.inform(text),
         PopupAction::Write(text) => composer_keys::write(app, &text),
+        PopupAction::Replace(text) => {
+            app.composer.replace(&text);
+            complete::refresh(app);
+        }
         PopupAction::Edit(path) => app.command(Cmd::Edit(path)),
         PopupAction::SetPermission(permission) => {
             app.set_permission(permission);

@@ -2,6 +2,7 @@
 
 pub mod keys;
 pub mod pages;
+pub mod prompts;
 pub mod sessions;
 pub mod settings;
 pub mod todos;
