@@ -8,23 +8,25 @@ use super::bm25::Corpus;
 use super::fold::stem;
 use super::words::{self, Term, TermKind, listed};
 
-const IN_NAME_FIRST_SENTENCE_AND_REST: [f32; 3] = [2.0, 1.5, 0.5];
+const IN_NAME_FIRST_SENTENCE_AND_REST: [f32; 3] = [2.0, 1.5, 1.0];
 const BY_MEANING: f64 = 0.6;
 const SERVER_NAMED: f64 = 1.4;
+/// "take the file out": this far apart.
+const PHRASE: usize = 4;
 const FIRST_SENTENCE: usize = 200;
 const CHANGES_WHERE_ASKED: f64 = 0.6;
-const ASKING: &str = "what what's which who whose when where why is are was were did does do has have";
-const CHANGING: &str = "create add update delete remove post write edit patch set move rename send upload assign unassign cancel";
+const ASKING: &str = "what what's which who whose when where why is are was were did does do has have show list get find search read view";
+const CHANGING: &str = "create add update delete remove post write edit patch set move rename send upload assign unassign cancel approve unapprove merge archive unarchive resolve reschedule";
 
-const GLUE: &str = "a about all am an and any are as at be by can could did do does for from give had has have how i in is it \
-    its let me my of on or our please should so some tell that the their them there these they this those to up us was we \
+const GLUE: &str = "a about again all am an and any are as at away be by can could did do does for from give had has have how i in is it \
+    its let me my of off on or our out over please should so some tell that the their them there these they this those to up us was we \
     were what when where which who why will with would you your";
 
 /// Words of one meaning, in which questions and the authors of tools differ: a line each. Two words of a question are `one_phrase`.
 static MEANINGS: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
     let mut meanings: HashMap<String, HashSet<String>> = HashMap::new();
     for line in include_str!("meanings.txt").lines() {
-        let form = |word: &str| if word.contains('_') { word.to_owned() } else { stem(word).to_owned() };
+        let form = |word: &str| word.split('_').map(stem).collect::<Vec<_>>().join("_");
         let words: Vec<String> = line.split(' ').map(form).collect();
         for word in &words {
             meanings.entry(word.clone()).or_default().extend(words.iter().cloned());
@@ -37,10 +39,10 @@ static MEANINGS: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
 fn asked(mut left: &[&str]) -> Vec<Vec<(String, f64)>> {
     let mut asked = Vec::new();
     while let [word, after @ ..] = left {
-        let phrase = after.first().map(|next| format!("{word}_{next}").to_lowercase());
-        let phrase = phrase.filter(|phrase| MEANINGS.contains_key(phrase));
-        left = &after[usize::from(phrase.is_some())..];
-        match phrase {
+        let phrase = |next: &&str| format!("{}_{}", stem(&word.to_lowercase()), stem(&next.to_lowercase()));
+        let mut phrases = after.iter().take(PHRASE).map(phrase);
+        left = after;
+        match phrases.find(|phrase| MEANINGS.contains_key(phrase)) {
             Some(phrase) => asked.push(phrase),
             None if listed(GLUE, &word.to_lowercase()) => {}
             None => words::each(word, |word, _| asked.push(word.to_owned())),
