@@ -11,8 +11,6 @@ use super::words::{self, Term, TermKind, listed};
 const IN_NAME_FIRST_SENTENCE_AND_REST: [f32; 3] = [2.0, 1.5, 1.0];
 const BY_MEANING: f64 = 0.6;
 const SERVER_NAMED: f64 = 1.4;
-/// "take the file out": this far apart.
-const PHRASE: usize = 4;
 const FIRST_SENTENCE: usize = 200;
 const CHANGES_WHERE_ASKED: f64 = 0.6;
 const ASKING: &str = "what what's which who whose when where why is are was were did does do has have show list get find search read view";
@@ -35,12 +33,12 @@ static MEANINGS: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
     meanings
 });
 
-/// Each word or phrase of the question: the words that answer it, and how much each counts.
+/// Each word or phrase of the question ("take the file out"): the words that answer it, and how much each counts.
 fn asked(mut left: &[&str]) -> Vec<Vec<(String, f64)>> {
     let mut asked = Vec::new();
     while let [word, after @ ..] = left {
         let phrase = |next: &&str| format!("{}_{}", stem(&word.to_lowercase()), stem(&next.to_lowercase()));
-        let mut phrases = after.iter().take(PHRASE).map(phrase);
+        let mut phrases = after.iter().map(phrase);
         left = after;
         match phrases.find(|phrase| MEANINGS.contains_key(phrase)) {
             Some(phrase) => asked.push(phrase),
