@@ -18,8 +18,9 @@ const LIMITED_WINDOW_TOKENS: u64 = 32_768;
 /// The least that a message and the work on it need, in tokens.
 const WORKING_TOKENS: u64 = 1_500;
 
-/// Servers count their own framing differently from request to request.
+/// Servers count their own framing differently from request to request, and what a rewrite leaves may be denser.
 const REPORT_MARGIN: f64 = 1.02;
+const REWRITTEN_MARGIN: f64 = 1.1;
 
 /// Everything that the size depends on. All figures are in tokens.
 #[derive(Clone, Copy)]
@@ -39,24 +40,19 @@ impl RequestSizes<'_> {
     }
 
     /// The most that the next request may take: what the server has counted, and the upper bound of what arrived
-    /// since; before the first report, and after a rewrite, the upper bound of everything.
+    /// since; before the first report, the upper bound of everything.
     pub fn at_most(&self) -> u64 {
         let history = &self.conversation.state.history;
-        let bound = self.prompt.upper_bound() + history.upper_bound();
-        let rewritten = history.requests_since_rewrite() == 0;
-        if rewritten || !self.conversation.state.calibration.is_learned() {
+        if !self.conversation.state.calibration.is_learned() {
+            let bound = self.prompt.upper_bound() + history.upper_bound();
             return (bound as f64 * self.settings.token_ratio.max(1.0)) as u64;
         }
+        let margin = if history.requests_since_rewrite() == 0 { REWRITTEN_MARGIN } else { REPORT_MARGIN };
         let now = history.requests();
-        let unsure: u64 = history
-            .entries()
-            .iter()
-            .rev()
-            .take_while(|entry| entry.arrived_at + 1 >= now)
-            .map(|entry| u64::from(entry.upper_bound().saturating_sub(entry.tokens())))
-            .sum();
+        let fresh = history.entries().iter().rev().take_while(|entry| entry.arrived_at + 1 >= now);
+        let unsure: u32 = fresh.map(|entry| entry.upper_bound().saturating_sub(entry.tokens())).sum();
         let corrected = self.cautious_ratio() * (self.prompt.tokens() + history.tokens()) as f64;
-        (corrected * REPORT_MARGIN + unsure as f64 * self.cautious_ratio().max(1.0)) as u64
+        (corrected * margin + f64::from(unsure) * self.cautious_ratio().max(1.0)) as u64
     }
 
     /// Real tokens per estimated token; a server that reports too little is believed only where the estimate may be

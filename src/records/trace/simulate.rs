@@ -73,9 +73,6 @@ pub fn play(
 
 /// What the server has counted, and the upper bound of what arrived since.
 fn at_most(history: &HistoryManager) -> u64 {
-    if history.requests_since_rewrite() == 0 {
-        return history.upper_bound();
-    }
     let now = history.requests();
     let fresh = history.entries().iter().rev().take_while(|entry| entry.arrived_at + 1 >= now);
     let unsure: u32 = fresh.map(|entry| entry.upper_bound().saturating_sub(entry.tokens())).sum();
