@@ -412,6 +412,17 @@ fn files_are_short_say_why_they_exist_and_import_little() {
 }
 
 #[test]
+fn files_of_tests_are_short_too() {
+    let files = walkdir::WalkDir::new(root().join("tests/it")).into_iter().flatten();
+    let sources = files.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "rs"));
+    let long: Vec<PathBuf> = sources
+        .map(|entry| entry.path().to_owned())
+        .filter(|path| fs::read_to_string(path).unwrap().lines().count() > MAX_LINES)
+        .collect();
+    assert!(long.is_empty(), "split these: {long:?}");
+}
+
+#[test]
 fn the_top_level_holds_what_the_design_card_fixed() {
     // Only what git tracks counts: a user may keep notes of their own beside it.
     let Ok(listed) = std::process::Command::new("git").args(["ls-files"]).current_dir(root()).output() else {

@@ -11,6 +11,7 @@ mod background;
 mod batches;
 mod build_checks;
 mod builds;
+mod builds_in_git;
 mod claude_host;
 mod context;
 mod edit;

@@ -2,9 +2,11 @@
 
 mod accounts;
 mod epochs;
+mod filters;
 mod folding;
 mod memory;
 mod notes;
+mod notes_folder;
 mod notes_in_requests;
 mod profiles;
 mod prompts;

@@ -9,6 +9,7 @@ mod goals;
 mod habits;
 mod login;
 mod own_keys;
+mod panel;
 mod pickers;
 mod plain_mode;
 mod questions;

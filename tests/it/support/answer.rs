@@ -447,8 +447,7 @@ impl Answer {
         if let Some((_, _, output)) = usage {
             delta["usage"] = json!({"output_tokens": output});
         }
-        events.push(event(delta));
-        events.push(event(json!({"type": "message_stop"})));
+        events.extend([delta, json!({"type": "message_stop"})].map(event));
         events
     }
 
