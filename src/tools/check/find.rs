@@ -187,6 +187,8 @@ mod tests {
             ("./todo --version", "./todo", Run),
             ("uv run pytest -q", "pytest", Test),
             ("npx vitest run", "vitest", Test),
+            ("npx tape 'test/**/*.js' 2>&1 | tail -5", "tape", Test),
+            ("npx nyc tape test", "tape", Test),
             ("npm run test:unit", "npm run test:unit", Test),
             ("npm test", "npm test", Test),
             ("npm --prefix web test", "npm test", Test),
