@@ -102,9 +102,12 @@ fn must_be_shown(
                 }
             }
             // What isn't found is explained by the edit itself, once the file is known.
-            if places.iter().all(|(from, to)| is_shown(*from, *to)) && (known || !places.is_empty()) {
+            let can_tell = known || !places.is_empty();
+            places.retain(|(from, to)| !is_shown(*from, *to));
+            if places.is_empty() && can_tell {
                 return Ok(());
             }
+            places.sort_unstable();
         }
     }
     let clean = Lines::new(&clean);
@@ -125,7 +128,8 @@ fn must_be_shown(
         let message = format!("{shown} {what}. Nothing was written; {again}");
         return Err(ToolError::invalid(message));
     } else {
-        let parts = places.iter().take(4).map(|(from, to)| rows(from.saturating_sub(AROUND), to + AROUND));
+        let parts = places.chunk_by(|one, next| next.0 <= one.1 + 2 * AROUND);
+        let parts = parts.map(|of| rows(of[0].0.saturating_sub(AROUND), of[of.len() - 1].1 + AROUND));
         ("Here is the place", elide(&parts.collect::<Vec<_>>().join("\n…\n"), SHOWN_BYTES))
     };
     if !known {

@@ -160,6 +160,22 @@ async fn a_part_opens_only_its_part() {
         bench.bash(command).await;
         assert_ok(&bench.call("Write", write.clone()).await);
     }
+    // The refusal shows only what was not shown, each line once, however many places the call has.
+    let bench = Bench::new();
+    bench.put("b.rs", lines(400));
+    bench.bash("head -50 b.rs").await;
+    let rename =
+        |at: u32| json!({"old_string": format!("let value_{at} = "), "new_string": format!("let n{at} = ")});
+    let edits: Vec<Value> = [10, 12, 20, 30, 40, 360, 365].map(rename).to_vec();
+    let many = json!({"path": "b.rs", "edits": edits});
+    let refused = bench.call("MultiEdit", many.clone()).await;
+    let refused = refused.wire();
+    assert!(
+        !refused.contains("let value_20 = ") && refused.matches("let value_362 = ").count() == 1,
+        "{refused}"
+    );
+    assert_ok(&bench.call("MultiEdit", many).await);
+    let bench = Bench::new();
     // A line that Grep has shown may be edited.
     bench.put("c.rs", lines(30).replace("value", "other"));
     bench.call("Grep", json!({"pattern": "other_7 "})).await;
