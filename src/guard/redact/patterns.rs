@@ -28,7 +28,7 @@ const fn rule(
     Rule { signs, pattern: Pattern::new(pattern), secret }
 }
 
-pub static ANYWHERE: [Rule; 9] = [
+pub static ANYWHERE: [Rule; 8] = [
     rule("PRIVATE", include_str!("private_key.regex"), |found| {
         let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
         let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
@@ -44,20 +44,20 @@ pub static ANYWHERE: [Rule; 9] = [
         Some(key) => Some((key.range(), "api-key")),
         None => Some((found.name("hook").or_else(|| found.name("token"))?.range(), "token")),
     }),
-    // Mailgun; `cache-key-…` isn't one.
-    rule("key-", r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)", |found| {
-        Some((found.get(1)?.range(), "api-key"))
-    }),
     rule("://", r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@<]{0,64}:([^\s/@]{3,})@", password),
-    // An address with only a key, as Sentry's.
-    rule("://", r"[A-Za-z][A-Za-z0-9+.-]*://([a-f0-9]{32,64})@", |found| {
-        Some((found.get(1)?.range(), "api-key"))
-    }),
     rule("earer asic uthorization EARER ASIC UTHORIZATION", include_str!("authorization.regex"), |found| {
         let value = found.get(1).filter(|value| value::is_credential(value.as_str()))?;
         Some((value.range(), "token"))
     }),
     rule("</", r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</", password),
+    rule(
+        "login requirepass masterauth word WORD _auth \"auth\" curl mysql mariadb sshpass dentified DENTIFIED ookie sig= ignature Security-Token value= define putenv setenv variable :// key- nemonic hrase ecret oken api :5432: :3306: :*:",
+        include_str!("in_context.regex"),
+        |found| {
+            let (shown, range) = trimmed(found.iter().skip(1).flatten().next()?);
+            (shown.contains(' ') || value::is_quoted_secret("password", shown)).then_some((range, "password"))
+        },
+    ),
     // `password: …` in other languages: the word, a sign or a word for "is", the value.
     rule(
         "密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",

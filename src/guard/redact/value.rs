@@ -55,7 +55,8 @@ pub fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
         return false;
     }
     if IDENTIFIER.is_match(value) {
-        let long = digits >= 3 && value.len() >= 16 && !value.contains(['_', '.', ':']);
+        let random = digits >= 3 && value.len() >= 16 || digits >= 1 && value.len() >= 32;
+        let long = random && !value.contains(['_', '.', ':']);
         return long || config && digits >= 1 && !value.contains(['.', ':']);
     }
     let odd = value
