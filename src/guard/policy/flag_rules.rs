@@ -9,8 +9,7 @@ use super::command::AssessedAccess;
 use super::denied_paths::touches;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
-use super::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
-use crate::shell::interpret::call::Call;
+use super::tool_rule::{Match, ToolRule, is_about_command, is_about_path, mentions};
 use base::config::permission_rules::RuleSource;
 use base::path;
 use base::search::fuzzy;
@@ -225,16 +224,14 @@ fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bo
     let any = |tools: &[&str]| tools.iter().any(|tool| rule.names(tool));
     let pattern = rule.pattern.as_deref();
     match &assessed.access {
-        Access::Exec { .. } => {
+        Access::Exec { command, .. } => {
             let calls = assessed.command.as_ref().and_then(|command| command.calls.as_ref().ok());
             let is_about = |pattern| {
-                let calls: Option<Vec<&Call>> =
-                    calls.map(|calls| calls.iter().map(|call| &call.call).collect());
+                let calls = calls.map(|calls| calls.iter().map(|call| &call.call));
                 let understood = calls.is_some();
                 match is_about_command(pattern, calls) {
                     Match::Yes => true,
-                    // A command that isn't understood may be the denied one.
-                    Match::Maybe => !understood,
+                    Match::Maybe => !understood || mentions(pattern, command),
                     Match::No => false,
                 }
             };

@@ -88,11 +88,22 @@ pub fn is_about_command<'a>(pattern: &str, calls: Option<impl IntoIterator<Item 
         {
             return Match::Yes;
         }
+        // `git $sub` may be any of git's commands, `git commit -m "$text"` is none but that.
+        let before = call.argv.iter().take_while(|arg| arg.open_at.is_none()).map(|arg| arg.text.as_str());
+        let names = std::iter::once(call.name()).chain(before.skip(1).filter(|word| !word.starts_with('-')));
         let open = call.argv.iter().any(|arg| arg.open_at.is_some());
+        let agrees = names.zip(pattern.split(' ')).all(|(word, wanted)| like(wanted, word));
         let unknown = call.hidden.is_some() || call.argv.first().is_some_and(|arg| arg.certain().is_none());
-        if unknown || open && names_more { Match::Maybe } else { Match::No }
+        if unknown || open && names_more && agrees { Match::Maybe } else { Match::No }
     };
     calls.into_iter().map(about).max().unwrap_or(Match::No)
+}
+
+/// Whether all words of the pattern stand in text that may run them: `env -S 'git push'`.
+pub fn mentions(pattern: &str, text: &str) -> bool {
+    let part = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.');
+    let there: Vec<&str> = text.split(part).collect();
+    pattern.split([' ', '*', ':']).all(|word| word.is_empty() || there.contains(&word))
 }
 
 /// `git -C x --no-pager push`: options, and the values that they may have, before the sub-command.
@@ -203,10 +214,16 @@ mod tests {
         ] {
             assert_eq!(about(pattern, line), Match::Yes, "{pattern} {line}");
         }
-        for (pattern, line) in [("rm *", "echo $(date)"), ("git *", "gitk x"), ("git push", "git push -f")] {
+        for (pattern, line) in [
+            ("rm *", "echo $(date)"),
+            ("git *", "gitk x"),
+            ("git push", "git push -f"),
+            ("git push *", "echo $(date)"),
+            ("git push *", "git commit -m \"$text\""),
+        ] {
             assert_eq!(about(pattern, line), Match::No, "{pattern} {line}");
         }
-        assert_eq!(about("git push *", "echo $(date)"), Match::Maybe);
+        assert_eq!(about("git push *", "git $(cat x)"), Match::Maybe);
         assert_eq!(about("git push *", "$TOOL push"), Match::Maybe);
         assert_eq!(about("git push *", "if"), Match::Maybe);
     }

@@ -123,7 +123,27 @@ fn programs_and_servers() {
         let seen = run(&place(), "full", "Bash(git push *)", command);
         assert!(seen.contains("the user denied it"), "{command}: {seen}");
     }
-    assert!(!run(&place(), "full", "Bash(git push *)", "git -C . status").contains("forbade"));
+    for command in [
+        "env -S 'git push'",
+        "env -vS'git push origin'",
+        "env --split-string='git push'",
+        "x=(git push); \"${x[@]}\"",
+        "f() { git \"$@\"; }; f push",
+        "set -- git push; \"$@\"",
+        "$(which git) push",
+        "parallel ::: 'git push'",
+        "echo git push | sh",
+        "bash -c '\"$@\"' _ git push",
+    ] {
+        let seen = run(&place(), "auto", "Bash(git push *)", command);
+        assert!(seen.contains("the user denied it"), "{command}: {seen}");
+    }
+    for command in
+        ["git -C . status", "m='push later'; git commit --allow-empty -m \"$m\"", "echo \"$HOME\" git push"]
+    {
+        let seen = run(&place(), "auto", "Bash(git push *)", command);
+        assert!(!seen.contains("the user denied it"), "{command}: {seen}");
+    }
 }
 
 /// In a rule a slip isn't guessed, as it is in a call: the run doesn't begin, and the nearest name is told.

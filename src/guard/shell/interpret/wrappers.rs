@@ -67,20 +67,9 @@ pub fn inner(call: &Call) -> Inner {
         "eval" => return Inner::Script { text: joined(args), here: true },
         "trap" => {
             let first = args.iter().find(|arg| arg.text != "--");
-            return match first {
-                Some(action) if args.len() > 1 && !action.text.starts_with('-') => {
-                    Inner::Script { text: action.clone(), here: false }
-                }
-                _ => Inner::Nothing,
-            };
-        }
-        "watch" => {
-            let watch = Wrapper { name: "watch", letters: "n", long: "--interval", operands: 0 };
-            return match program_at(args, &watch) {
-                Ok(Some(at)) => Inner::Script { text: joined(&args[at..]), here: false },
-                Ok(None) => Inner::Nothing,
-                Err(why) => Inner::Hidden(why),
-            };
+            let action = first.filter(|action| args.len() > 1 && !action.text.starts_with('-'));
+            let script = |text: &Arg| Inner::Script { text: text.clone(), here: false };
+            return action.map_or(Inner::Nothing, script);
         }
         "find" => return found(args),
         "fd" | "fdfind" => return fd(args),
@@ -95,10 +84,9 @@ pub fn inner(call: &Call) -> Inner {
 fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
     let mut at = match program_at(args, wrapper) {
         Ok(Some(at)) => at,
-        Ok(None) => {
-            // `command` and `env` alone only print; `xargs` echoes.
-            return Inner::Nothing;
-        }
+        // `env -S` has its program in an option; `command` alone only prints, `xargs` echoes.
+        Ok(None) if wrapper.name == "env" => args.len(),
+        Ok(None) => return Inner::Nothing,
         Err(why) => return Inner::Hidden(why),
     };
     let options = &args[..at];
@@ -118,6 +106,7 @@ fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
     let mut folder = None;
     let mut fed = Fed::No;
     match wrapper.name {
+        "watch" => return Inner::Script { text: joined(&args[at..]), here: false },
         "command" if has('v', "") || has('V', "") => return Inner::Nothing,
         "env" => {
             if has('S', "--split-string") {
@@ -232,8 +221,7 @@ fn shell(call: &Call) -> Inner {
             _ => break,
         }
     }
-    let reads_rc = args.iter().any(|arg| arg.text == "--rcfile" || arg.text == "--init-file");
-    if reads_rc {
+    if args.iter().any(|arg| arg.text == "--rcfile" || arg.text == "--init-file") {
         return Inner::Hidden("the shell reads a start file".to_owned());
     }
     match args.get(at) {
@@ -294,9 +282,7 @@ fn fd(args: &[Arg]) -> Inner {
     match args.iter().position(starts) {
         Some(at) => {
             let mut argv = args[at + 1..].to_vec();
-            if argv.last().is_some_and(|arg| arg.text == ";") {
-                argv.pop();
-            }
+            argv.pop_if(|arg| arg.text == ";");
             Inner::Programs(vec![argv.iter().map(|arg| replaced(arg, "{}", &Arg::known("./{}"))).collect()])
         }
         None if args.iter().any(glued) => Inner::Hidden("can't tell what fd runs".to_owned()),
