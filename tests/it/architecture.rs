@@ -33,7 +33,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("tools/hook", 1),
     ("tools/mcp", 2),
     ("frontend/exec", 0),
-    ("frontend/acp", 0),
+    ("frontend/acp", 1),
     ("frontend/tui", 1),
     ("agent", 0),
     ("agent/build", 1),

@@ -285,3 +285,16 @@ fn tools_of_the_program_itself() {
     assert!(server.requests()[1].raw.contains("sum 5"));
     assert_eq!(host.end(), Some(0));
 }
+
+#[test]
+fn a_command_that_needs_no_model_is_a_turn_of_its_own() {
+    let (place, server) = (Workplace::new(), FakeServer::start(vec![text("Hello.")]));
+    let mut host = Host::start(&place, &server, &[]);
+    host.ask(&json!({"subtype": "initialize"}));
+    for (said, answered) in [("/cost", "- total: "), ("hello", "Hello."), ("/context", "| system | L1 |")] {
+        host.say(said);
+        let result = host.until(|line| line["type"] == "result")["result"].to_string();
+        assert!(result.contains(answered), "{said}: {result}");
+    }
+    assert_eq!(host.end(), Some(0));
+}

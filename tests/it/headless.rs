@@ -352,3 +352,23 @@ fn added_folders_are_read_and_changed_by_tools_and_commands() {
     let none = place.command(&["exec", "--add-dir", "none", "x"]).output().unwrap();
     assert_eq!(none.status.code(), Some(2));
 }
+
+#[test]
+fn cost_and_context_are_answered_without_a_request() {
+    let place = place();
+    let server = FakeServer::start(vec![text("Hello.")]);
+    let url = server.base_url();
+    assert_eq!(stdout(&place.exec(&url, &["say hello"])), "Hello.\n");
+    let cost = stdout(&place.exec(&url, &["-c", "/cost"]));
+    assert!(cost.contains("1 request") && cost.contains("- total: "), "{cost}");
+    let out = place
+        .command(&["-p", "-c", "--base-url", &url, "--model", "m", "--output-format", "json", "/context"])
+        .output();
+    let result: Value = serde_json::from_str(&stdout(&out.unwrap())).unwrap();
+    let shown = result["result"].as_str().unwrap();
+    assert!(shown.contains("| system | L1 |") && shown.contains("| user: say hello |"), "{shown}");
+    let asked = server.requests();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let error = stderr(&place.exec(&url, &["/contxt"]));
+    assert!(error.contains("did you mean /context?"), "{error}");
+}

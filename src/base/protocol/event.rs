@@ -104,7 +104,7 @@ pub enum Event {
     Status(Vec<(String, String)>),
     /// Their names and what they are for.
     Skills(Vec<(String, String)>),
-    /// What the session cost, as names and values; empty if nothing was sent yet.
+    /// What the session cost, as names and values.
     Cost(Vec<(String, String)>),
     /// On `ShowJob`.
     JobOutput { id: u32, text: String },

@@ -187,12 +187,12 @@ impl Op {
     /// What a headless prompt requests: a command that runs its own turns, or a message.
     pub fn of_prompt(text: String) -> Self {
         let command = text.trim();
-        if command == "/init" {
-            return Work::Init.into();
-        }
         let args = command.strip_prefix("/maintain").filter(|args| args.is_empty() || args.starts_with(' '));
-        match args.map(Maintain::parse) {
-            Some(Ok(work)) => Work::Maintain(work).into(),
+        match (command, args.map(Maintain::parse)) {
+            ("/init", _) => Work::Init.into(),
+            ("/context", _) => Control::ShowContext.into(),
+            ("/cost", _) => Quick::ShowCost.into(),
+            (_, Some(Ok(work))) => Work::Maintain(work).into(),
             _ => Work::Submit { text }.into(),
         }
     }

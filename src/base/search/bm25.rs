@@ -52,12 +52,7 @@ impl Corpus {
                 if self.interest.as_ref().is_some_and(|interest| !interest.contains(term)) {
                     return;
                 }
-                match document.counts.get_mut(term) {
-                    Some(count) => *count += weight,
-                    None => {
-                        document.counts.insert(term.into(), *weight);
-                    }
-                }
+                *document.counts.entry(term.into()).or_default() += weight;
             });
         }
         for term in document.counts.keys() {
@@ -82,19 +77,13 @@ impl Corpus {
 
     /// Documents with at least one of the terms, best first; ties in insertion order.
     pub fn rank(&self, query: &[Term]) -> Vec<ScoredDocument> {
-        let mut hits: Vec<ScoredDocument> = (0..self.documents.len())
-            .filter_map(|document| {
-                let mut hit = ScoredDocument { document, score: 0.0, matched: Vec::new() };
-                for (place, term) in query.iter().enumerate() {
-                    let score = self.score(document, &term.text);
-                    if score > 0.0 {
-                        hit.score += score;
-                        hit.matched.push(place);
-                    }
-                }
-                (!hit.matched.is_empty()).then_some(hit)
-            })
-            .collect();
+        let hit = |document| {
+            let scores: Vec<f64> = query.iter().map(|term| self.score(document, &term.text)).collect();
+            let matched = (0..query.len()).filter(|place| scores[*place] > 0.0).collect();
+            ScoredDocument { document, score: scores.iter().sum(), matched }
+        };
+        let all = (0..self.documents.len()).map(hit);
+        let mut hits: Vec<ScoredDocument> = all.filter(|hit| !hit.matched.is_empty()).collect();
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         hits
     }

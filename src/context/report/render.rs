@@ -184,9 +184,7 @@ pub fn costs(report: &Report) -> Vec<(String, String)> {
         let note = model.price.unwrap_or_default().note();
         rows.push((name.clone(), format!("{} · {asked}{note}", row(&model.tokens, model.cost_usd))));
     }
-    if !rows.is_empty() {
-        rows.push(("total".to_owned(), row(&total.tokens, total.cost_usd())));
-    }
+    rows.push(("total".to_owned(), row(&total.tokens, total.cost_usd())));
     rows
 }
 

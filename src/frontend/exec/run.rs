@@ -19,8 +19,7 @@ use base::protocol::approval::{Answer, Question};
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::protocol::exit_code::ExitCode;
 use base::protocol::goal::Goal;
-use base::protocol::op::Attachment;
-use base::protocol::op::{Control, Op, Work};
+use base::protocol::op::{Attachment, Control, Op, Work};
 
 /// Sent to the model when its call would need the user's consent.
 const DENIAL: &str = "No user is available (headless). Continue without this call; if the task is impossible without it, \
@@ -138,6 +137,10 @@ pub async fn run_with(
                 let answer = Answer::No { note: note(&question).to_owned() };
                 let _ = ops.send(Control::Answer { id, answer }.into());
                 printer.denied(&question)
+            }
+            Some(event @ (Event::Ledger(_) | Event::Cost(_))) => {
+                lost = answer.shown(&event, printer).err();
+                break ended(EndReason::Done, denied);
             }
             Some(event) => {
                 answer.event(&event);

@@ -1,12 +1,14 @@
 //! What the model answers in a turn, and its one correction where it has to fit a schema.
 
 use std::io;
+use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::markdown::markdown;
 use super::output_schema::{self, OutputSchema};
 use super::printer::{ModelAnswer, Printer, failed};
-use base::model::item::{Item, ReminderTopic};
+use base::model::item::{Item, ItemId, ReminderTopic};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::op::{Op, Work};
 
@@ -44,6 +46,13 @@ impl TurnAnswer {
             Event::Nudge(nudge) => self.cut = nudge.kind == ReminderTopic::Cut,
             _ => {}
         }
+    }
+
+    pub fn shown(&mut self, event: &Event, printer: &mut (impl Printer + ?Sized)) -> io::Result<()> {
+        let item = Arc::new(Item::assistant(markdown(event).unwrap_or_default()));
+        let said = Event::Item { id: ItemId::default(), item };
+        self.event(&said);
+        printer.event(&said)
     }
 
     /// `Ok` is the end; `Err` if another turn follows, with what came of saying so.

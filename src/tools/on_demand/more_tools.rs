@@ -23,7 +23,6 @@ const FOUND: usize = 5;
 /// Of 34 plain questions on 810 tools of 20 real servers, 27 found theirs in the first five and 30 with these.
 const ONLY_NAMED: usize = 10;
 const FOUND_CHARS: usize = 400;
-/// Larger parameter schemas are left out of search results.
 const FOUND_SCHEMA_BYTES: usize = 2_000;
 const NAMED_CHARS: usize = 100;
 

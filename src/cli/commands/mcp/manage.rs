@@ -173,7 +173,7 @@ pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
             let hint = "write its name, then -- and the command";
             return Err(Failure::usage(format!("{option} isn't a command"), hint));
         }
-        [url, rest @ ..] if url.starts_with("http://") || url.starts_with("https://") => {
+        [url, rest @ ..] if url.contains("://") => {
             if !rest.is_empty() {
                 return Err(Failure::usage(
                     "an address has no arguments",

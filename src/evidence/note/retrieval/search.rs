@@ -79,15 +79,12 @@ impl Searchable {
         let mut made = Self { corpus: Corpus::only(query), places: Vec::new(), bodies: Vec::new() };
         let mut budget = MAX_BODY_BYTES;
         for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| wanted.fits(note)) {
-            let body = if note.bytes <= budget {
-                budget -= note.bytes;
-                match store.body(note) {
-                    Ok(body) => body,
-                    Err(NoteError::File { .. }) => continue,
-                    Err(_) => String::new(),
-                }
-            } else {
-                String::new()
+            let fits = note.bytes <= budget;
+            budget -= if fits { note.bytes } else { 0 };
+            let body = match fits.then(|| store.body(note)) {
+                Some(Ok(body)) => body,
+                Some(Err(NoteError::File { .. })) => continue,
+                _ => String::new(),
             };
             let (tags, files) = (note.facts.tags.join(" , "), note.facts.files.join(" , "));
             let id_and_title = format!("{} , {}", note.facts.title, note.id);

@@ -21,6 +21,7 @@ use crate::acp::error;
 use crate::acp::prompt::Input;
 use crate::acp::source::Opened;
 use crate::acp::updates::translate::{self, Translator};
+use crate::exec::markdown::markdown;
 use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::event::{CommandRow, Event, Level, TurnEnd};
 use base::protocol::op::{Control, Idle, Op, Quick, Work};
@@ -317,11 +318,9 @@ impl Session {
             Event::TurnEnded(end) => self.turn_ended(&end),
             Event::Notice { level, text } => self.notice(level, text),
             Event::Window(_) => self.end_if(EndsWith::Compaction, None),
-            Event::Status(rows) => self.end_if(EndsWith::Answer, Some(work::rows(&rows, ""))),
-            Event::Cost(rows) => {
-                self.end_if(EndsWith::Answer, Some(work::rows(&rows, "Nothing was sent yet.")))
+            answer @ (Event::Status(_) | Event::Cost(_) | Event::Ledger(_)) => {
+                self.end_if(EndsWith::Answer, markdown(&answer));
             }
-            Event::Ledger(view) => self.end_if(EndsWith::Answer, Some(work::ledger(&view))),
             Event::Changes(changes) => self.end_if(EndsWith::Answer, Some(work::changes(&changes))),
             _ => {}
         }

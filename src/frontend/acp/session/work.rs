@@ -9,10 +9,9 @@ use agent_client_protocol_schema::v1::{
 use crate::acp::error;
 use crate::acp::prompt::Input;
 use base::protocol::event::{CommandRow, EndReason, FailureCause};
-use base::protocol::ledger::{LedgerRow, LedgerView};
 use base::protocol::op::{Control, Idle, Op, Quick, Work};
 use base::protocol::review::Changes;
-use base::text::{human_tokens, plural};
+use base::text::plural;
 
 pub enum SessionCommand {
     Prompt { id: RequestId, input: Input },
@@ -117,25 +116,6 @@ pub fn parse(text: &str) -> Option<(Op, EndsWith)> {
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let (.., op, ends) = COMMANDS.iter().find(|(known, ..)| *known == name)?;
     Some((op(args.trim()), *ends))
-}
-
-pub fn rows(rows: &[(String, String)], none: &str) -> String {
-    let rows = rows.iter().map(|(name, value)| format!("- {name}: {value}\n"));
-    let text: String = rows.collect();
-    if text.is_empty() { none.to_owned() } else { text }
-}
-
-pub fn ledger(view: &LedgerView) -> String {
-    let (total, window) = (human_tokens(view.total_tokens), human_tokens(view.window_tokens));
-    let mut text = format!(
-        "{total} of {window} tokens\n\n| id | layer | tokens | form | origin |\n|---|---|---|---|---|\n"
-    );
-    for row in &view.rows {
-        let LedgerRow { id, layer, tokens, form, .. } = row;
-        let origin = row.origin.replace('|', "\\|");
-        text.push_str(&format!("| {id} | {layer} | {tokens} | {form} | {origin} |\n"));
-    }
-    text
 }
 
 pub fn changes(changes: &Changes) -> String {

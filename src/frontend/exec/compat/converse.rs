@@ -149,9 +149,14 @@ impl<O: Write> Talk<'_, O> {
             Event::AskClosed { id } => {
                 self.link.withdraw(id).map_or(Ok(()), |line| self.printer.write(&line))
             }
-            Event::Ledger(view) => self.ledgers.pop_front().map_or(Ok(()), |id| {
+            Event::Ledger(view) if !self.ledgers.is_empty() => {
+                let id = self.ledgers.pop_front().unwrap_or_default();
                 self.printer.write(&response(&id, Ok(context_usage(&view, self.printer.model()))))
-            }),
+            }
+            event @ (Event::Ledger(_) | Event::Cost(_)) => {
+                self.answer.shown(&event, self.printer)?;
+                self.ended(TurnEnd::default())
+            }
             event => {
                 self.answer.event(&event);
                 self.printer.event(&event)?;

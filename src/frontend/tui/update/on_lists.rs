@@ -69,11 +69,7 @@ pub fn apply(app: &mut App, event: Event) {
             app.inform("No skills. `mycode skills` says where to put them.");
         }
         (Event::Skills(rows), _) => app.table("Skills", rows),
-        (Event::Cost(rows), _) => {
-            let nothing = || vec![("session".to_owned(), "nothing was sent yet".to_owned())];
-            let rows = if rows.is_empty() { nothing() } else { rows };
-            app.table("Cost", rows);
-        }
+        (Event::Cost(rows), _) => app.table("Cost", rows),
         _ => {}
     }
 }

@@ -47,7 +47,7 @@ pub fn refuse_unknown_command(prompt: &str, setup: &Setup) -> Result<(), Failure
     let rows =
         commands.iter().map(|command| command.row.clone()).chain(own_commands::rows_of(&skills, &commands));
     let mut names: Vec<String> = rows.map(|row| row.name).collect();
-    names.extend(["init", "maintain"].map(str::to_owned));
+    names.extend(["init", "maintain", "context", "cost"].map(str::to_owned));
     let servers = servers::read(&own.mcp, true).0;
     let of_server =
         name.split_once(':').is_some_and(|(server, _)| servers.iter().any(|one| one.name == server));
