@@ -16,10 +16,8 @@ static FAILS: Pattern = Pattern::new(include_str!("fails.regex"));
 static PASSES: Pattern = Pattern::new(include_str!("passes.regex"));
 
 pub fn verdict(output: &str) -> Option<RunnerVerdict> {
-    if let Some(found) = FAILS.find_iter(output).last() {
-        let start = output[..found.start()].rfind('\n').map_or(0, |at| at + 1);
-        let end = output[found.end()..].find('\n').map_or(output.len(), |at| found.end() + at);
-        let line = output[start..end].trim().trim_matches('=').trim();
+    if let Some(line) = output.lines().rfind(|line| FAILS.is_match(line)) {
+        let line = line.trim().trim_matches('=').trim();
         return Some(RunnerVerdict::Failed(one_line(line, SHOWN_CHARS)));
     }
     PASSES.is_match(output).then_some(RunnerVerdict::Passed)

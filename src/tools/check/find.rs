@@ -1,6 +1,7 @@
 //! Which commands check the project: tests, builds, linters, and runs of its own code. Viewing, searching, version control,
 //! installing and moving files are none.
 
+use super::closing_lines::ran_tests;
 use super::programs::{self, check_kind};
 use base::model::observation::{Check, CheckKind};
 use base::pattern::Pattern;
@@ -27,6 +28,13 @@ pub fn of_command(script: &str, calls: &[Call]) -> Option<Check> {
     check.decides =
         behind.all(|name| ["echo", "printf"].contains(&name)) && !joined.contains([';', '|', '\n', '&']);
     Some(check)
+}
+
+pub fn of_runner_output(output: &str, calls: &[Call]) -> Option<Check> {
+    let runner = calls.iter().find(|call| programs::is("runner", call.name()))?;
+    let words: Vec<&str> = runner.argv.iter().take(2).map(|arg| arg.text.as_str()).collect();
+    let check = check(words.join(" "), CheckKind::Test, &[]);
+    (ran_tests(output) == Some(true)).then_some(Check { decides: false, ..check })
 }
 
 fn of_call(call: &Call, depth: usize) -> Option<Check> {
@@ -77,12 +85,8 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
         }
     }
     if programs::is("script-runner", name) {
-        let script = match sub {
-            "run" | "run-script" | "task" => {
-                rest.iter().find(|arg| !is_option(arg)).copied().unwrap_or_default()
-            }
-            _ => sub,
-        };
+        let named = rest.iter().find(|arg| !is_option(arg)).copied().unwrap_or_default();
+        let script = if ["run", "run-script", "task"].contains(&sub) { named } else { sub };
         if let Some(kind) = kind_of_script(script) {
             let shown = if sub == script { script.to_owned() } else { format!("{sub} {script}") };
             return Some(check(format!("{name} {shown}"), kind, &[]));
@@ -100,8 +104,7 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
         let local = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
         let asks = args.iter().any(|arg| local.iter().any(|host| arg.contains(host)));
         let database = programs::is("database", name) && !args.contains(&"-h");
-        return (asks || database)
-            .then(|| check(one_line(&words.join(" "), NAME_CHARS), CheckKind::Run, &[]));
+        return (asks || database).then(|| check(words.join(" "), CheckKind::Run, &[]));
     }
     if name == "nginx" && args.contains(&"-t") {
         return Some(check("nginx -t".to_owned(), CheckKind::Lint, &[]));
@@ -145,8 +148,7 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
             if kind.is_some() && rest.iter().any(|arg| programs::is("looks", arg)) {
                 return None;
             }
-            let kind = kind.unwrap_or(CheckKind::Run);
-            Some(check(format!("{name} -m {module}"), kind, &rest[1..]))
+            Some(check(format!("{name} -m {module}"), kind.unwrap_or(CheckKind::Run), &rest[1..]))
         }
         "-c" | "-e" | "-m" => Some(check(format!("{name} {word}"), CheckKind::Run, &[])),
         file => Some(check(format!("{name} {file}"), CheckKind::Run, rest)),
@@ -246,6 +248,18 @@ mod tests {
         ] {
             assert_eq!(of_text(script), None, "{script}");
         }
+    }
+
+    #[test]
+    fn a_runner_says_that_tests_ran() {
+        let of = |script: &str, output: &str| {
+            let calls = interpreter::calls(script, Path::new("/"), None).unwrap_or_default();
+            of_runner_output(output, &calls).map(|check| check.name)
+        };
+        let output = "ok 1 a\n\n# tests 12\n# pass 12\n";
+        assert_eq!(of("npx new-runner 'test/*.js' | tail -5", output).as_deref(), Some("npx new-runner"));
+        assert_eq!(of("npx prettier --write .", "a.js 12ms\n"), None);
+        assert_eq!(of("cat test.log", output), None);
     }
 
     #[test]

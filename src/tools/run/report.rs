@@ -123,7 +123,7 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
         cwd: Some(path::display(&cx.root, &cx.shell.cwd())),
         duration_ms: Some(took.as_millis() as u64),
         output_bytes: Some(outcome.output.total_bytes),
-        check: find::of_command(&run.command, &cx.calls),
+        check: find::of_command(&run.command, &cx.calls).or_else(|| find::of_runner_output(&body, &cx.calls)),
         ..Command::default()
     };
     if !outcome.timed_out && !outcome.cancelled {
