@@ -58,7 +58,7 @@ pub fn follow(path: &Path) -> PathBuf {
 }
 
 /// Without looking again at what was seen to be no link.
-pub fn follow_past(path: &Path, no_links: &mut HashSet<PathBuf>) -> PathBuf {
+pub fn follow_past(path: &Path, no_links: &mut HashSet<OsString>) -> PathBuf {
     let start = if path.is_absolute() { Ok(PathBuf::from("/")) } else { std::env::current_dir() };
     let Ok(mut real) = start else { return path.to_owned() };
     let mut todo: VecDeque<OsString> = parts(path);
@@ -69,7 +69,7 @@ pub fn follow_past(path: &Path, no_links: &mut HashSet<PathBuf>) -> PathBuf {
             continue;
         }
         let next = real.join(&part);
-        let link = if no_links.contains(&next) { None } else { std::fs::read_link(&next).ok() };
+        let link = if no_links.contains(next.as_os_str()) { None } else { std::fs::read_link(&next).ok() };
         match link {
             Some(_) if links == MAX_LINKS => return next,
             Some(target) => {
@@ -82,7 +82,7 @@ pub fn follow_past(path: &Path, no_links: &mut HashSet<PathBuf>) -> PathBuf {
                 }
             }
             None => {
-                no_links.insert(next.clone());
+                no_links.insert(next.clone().into());
                 real = next;
             }
         }

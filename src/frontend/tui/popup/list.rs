@@ -266,16 +266,12 @@ pub enum PopupAction {
     Send(Op),
     Inform(String),
     Write(String),
-    /// As the composer's whole text.
     Replace(String),
     Edit(String),
     Agent(String),
     Copy(String),
     SetPermission(Permission),
-    Theme {
-        name: ThemeName,
-        keep: bool,
-    },
+    Theme { name: ThemeName, keep: bool },
 }
 
 impl PopupAction {

@@ -1,7 +1,7 @@
 //! The table of programs (`programs.txt`, which explains its format): how rows are read, and which row fits a call.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
@@ -157,10 +157,32 @@ impl Row {
     }
 }
 
-static TABLE: LazyLock<HashMap<&'static str, Vec<Row>>> = LazyLock::new(|| {
-    let mut table: HashMap<&'static str, Vec<Row>> = HashMap::new();
-    for (program, row) in read(include_str!("programs.txt")).0 {
-        table.entry(program).or_default().push(row);
+struct Line {
+    front: Vec<&'static str>,
+    clauses: Vec<&'static str>,
+}
+
+/// Parsed when the program is first met: a process meets few of them.
+#[derive(Default)]
+struct ProgramRows {
+    lines: Vec<&'static Line>,
+    parsed: OnceLock<Vec<Row>>,
+}
+
+impl ProgramRows {
+    fn rows(&self) -> &[Row] {
+        self.parsed.get_or_init(|| self.lines.iter().filter_map(|line| row(line)).collect())
+    }
+}
+
+static LINES: LazyLock<(Vec<Line>, Vec<String>)> = LazyLock::new(|| read(include_str!("programs.txt")));
+
+static TABLE: LazyLock<HashMap<&'static str, ProgramRows>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, ProgramRows> = HashMap::new();
+    for line in &LINES.0 {
+        for program in line.front[0].split(',') {
+            table.entry(program).or_default().lines.push(line);
+        }
     }
     table
 });
@@ -168,14 +190,12 @@ static TABLE: LazyLock<HashMap<&'static str, Vec<Row>>> = LazyLock::new(|| {
 /// For `gcc-13` and `python3.12`, falls back to the name without a version.
 fn rows(name: &str) -> &'static [Row] {
     let name = if name.starts_with("mkfs.") { "mkfs" } else { name };
-    if let Some(rows) = TABLE.get(name) {
-        return rows;
-    }
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    let versioned = TABLE.get(plain).filter(|rows| {
+    let is_versioned = |rows: &&[Row]| {
         rows.iter().any(|row| row.subs.is_empty() && matches!(row.class, Class::Build | Class::Interpret))
-    });
-    versioned.map_or(&[], Vec::as_slice)
+    };
+    let known = |name| TABLE.get(name).map(ProgramRows::rows);
+    known(name).or_else(|| known(plain).filter(is_versioned)).unwrap_or_default()
 }
 
 pub fn program_row(name: &str) -> Option<&'static Row> {
@@ -195,7 +215,7 @@ pub fn sub_command(name: &str, words: &[&str]) -> Option<&'static Row> {
         .map(|(_, row)| row)
 }
 
-fn read(text: &'static str) -> (Vec<(&'static str, Row)>, Vec<String>) {
+fn read(text: &'static str) -> (Vec<Line>, Vec<String>) {
     let mut lines: Vec<Vec<&'static str>> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
         match lines.last_mut() {
@@ -215,26 +235,19 @@ fn read(text: &'static str) -> (Vec<(&'static str, Row)>, Vec<String>) {
             shared.insert(front[0], clauses.to_vec());
             continue;
         }
-        let clauses: Vec<&'static str> = clauses
-            .iter()
-            .flat_map(|clause| shared.get(clause).cloned().unwrap_or_else(|| vec![*clause]))
-            .collect();
-        for program in front[0].split(',') {
-            match row(front, &clauses) {
-                Some(row) => rows.push((program, row)),
-                None => wrong.push(line.join(" ")),
-            }
-        }
+        let clauses =
+            clauses.iter().flat_map(|clause| shared.get(clause).cloned().unwrap_or_else(|| vec![*clause]));
+        rows.push(Line { front: front.to_vec(), clauses: clauses.collect() });
     }
     (rows, wrong)
 }
 
-fn row(front: &[&'static str], clauses: &[&'static str]) -> Option<Row> {
+fn row(line: &Line) -> Option<Row> {
     let list = |text: &'static str| text.split(',').collect::<Vec<_>>();
-    let (class, clauses) = clauses.split_first()?;
+    let (class, clauses) = line.clauses.split_first()?;
     let mut row = Row {
-        subs: front[1..].iter().map(|level| list(level)).collect(),
-        class: class_of(class)?,
+        subs: line.front[1..].iter().map(|level| list(level)).collect(),
+        class: named(class)?,
         ..Row::default()
     };
     for clause in clauses {
@@ -244,12 +257,12 @@ fn row(front: &[&'static str], clauses: &[&'static str]) -> Option<Row> {
             row.only = list(only);
         } else if let Some(max) = clause.strip_prefix("max=") {
             let (count, class) = max.split_once('/')?;
-            row.max = Some((count.parse().ok()?, class_of(class)?));
+            row.max = Some((count.parse().ok()?, named(class)?));
         } else if let Some(class) = clause.strip_prefix("bare=") {
-            row.bare = Some(class_of(class)?);
+            row.bare = Some(named(class)?);
         } else if let Some(text) = clause.strip_prefix('~') {
             let (text, class) = text.rsplit_once('=')?;
-            row.contains.push((text, class_of(class)?));
+            row.contains.push((text, named(class)?));
         } else if let Some((names, action)) = clause.rsplit_once('=') {
             let plain = action.trim_end_matches('^');
             let actions = plain.split(['+', '/']).map(action_of).collect::<Option<Vec<_>>>()?;
@@ -261,10 +274,6 @@ fn row(front: &[&'static str], clauses: &[&'static str]) -> Option<Row> {
         }
     }
     Some(row)
-}
-
-fn class_of(name: &str) -> Option<Class> {
-    named(name)
 }
 
 fn action_of(name: &str) -> Option<ProgramAction> {
@@ -286,15 +295,19 @@ mod tests {
 
     #[test]
     fn every_row_can_be_read() {
-        let (rows, wrong) = read(include_str!("programs.txt"));
-        assert_eq!(wrong, Vec::<String>::new());
-        assert!(rows.len() > 800, "{}", rows.len());
+        assert_eq!(LINES.1, Vec::<String>::new());
+        let unread = LINES.0.iter().find(|line| row(line).is_none());
+        assert_eq!(unread.map(|line| line.front.join(" ")), None);
+        let rows: usize = TABLE.values().map(|known| known.rows().len()).sum();
+        assert!(rows > 800, "{rows}");
     }
 
     #[test]
     fn a_program_has_a_row_of_its_own_and_each_sub_command_one() {
         let mut seen = std::collections::HashSet::new();
-        for (program, row) in read(include_str!("programs.txt")).0 {
+        for (program, row) in
+            TABLE.iter().flat_map(|(name, known)| known.rows().iter().map(move |row| (name, row)))
+        {
             assert!(program_row(program).is_some(), "{program} has rows for sub-commands only");
             let mut paths = vec![String::new()];
             for level in &row.subs {
