@@ -87,7 +87,7 @@ pub struct ModelArgs {
     pub mode: Option<Mode>,
 
     /// Maximum number of model replies per task (a turn in Claude Code's count)
-    #[arg(long, visible_alias = "max-turns", help_heading = "Session", value_name = "N")]
+    #[arg(long, visible_alias = "max-turns", help_heading = "Session", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_steps: Option<u32>,
 
     /// Stop when the run has cost this much, in US dollars, sub-agents included; counted when a reply ends

@@ -91,6 +91,11 @@ fn text_is_kept_as_rule_or_note() {
     let server = FakeServer::start(vec![answer().text("Known.").into()]);
     let place = place();
     let mut screen = chat(&place, &server, &[]);
+    for (sign, usage) in [("!", "Type a command after"), ("#", "Type a line after")] {
+        screen.keys(&format!("{sign}\r"));
+        screen.wait(usage);
+    }
+    assert!(server.requests().is_empty(), "a lone sign is no message");
     screen.keys("#use tabs\r");
     screen.wait("A rule in CODE_LAW.md");
     screen.keys("\u{1b}");

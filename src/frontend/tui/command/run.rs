@@ -13,6 +13,11 @@ use base::protocol::op::{Idle, Op, Quick, Undo, Work};
 use base::search::fuzzy;
 use base::search::words::listed;
 
+const LONE_SIGNS: [[&str; 2]; 2] = [
+    ["!", "Type a command after `!` to run it in your shell, such as `!git status`."],
+    ["#", "Type a line after `#` to keep it as a rule or a note, such as `#use spaces, not tabs`."],
+];
+
 /// Runs a command. `/etc/hosts is wrong` isn't one: the first word must be letters, without leading space.
 pub fn run(app: &mut App, text: &str) -> bool {
     if let Some(kept) = kept(text) {
@@ -21,6 +26,10 @@ pub fn run(app: &mut App, text: &str) -> bool {
         } else {
             app.send(Quick::Keep { text: kept.to_owned() });
         }
+        return true;
+    }
+    if let Some([_, usage]) = LONE_SIGNS.iter().find(|[sign, _]| *sign == text.trim()) {
+        app.inform(*usage);
         return true;
     }
     let as_command = if listed("exit quit :q :wq", text.trim()) { "/quit" } else { text.trim_end() };
