@@ -1,6 +1,6 @@
 //! Which programs are installed, by looking along `PATH`: none is started. And the user's own editor.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,10 +34,13 @@ pub fn instead_of(name: &str) -> Option<&'static str> {
         .map(|(.., how)| how)
 }
 
-/// The editor's name from `$VISUAL`, else `$EDITOR`, else `vi`, and the command that opens `file` in it.
+/// The editor's name from `$VISUAL`, else `$EDITOR`, in a terminal else `vi`, and the command that opens `file` in it.
 pub fn editor(file: &Path) -> Option<(String, Command)> {
     let set = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let editor = set("VISUAL").or_else(|| set("EDITOR")).or_else(|| is_installed("vi").then(|| "vi".to_owned()))?;
+    let in_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let editor = set("VISUAL")
+        .or_else(|| set("EDITOR"))
+        .or_else(|| (in_terminal && is_installed("vi")).then(|| "vi".to_owned()))?;
     // The variable may contain options, so the shell splits it, as git does.
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{editor} \"$@\"")).arg("sh").arg(file);

@@ -17,6 +17,7 @@ use base::model::item::{Item, ItemId, LEFT_OUT, ToolResult};
 use base::model::observation::{Command, Observation, Search};
 use base::pattern::Pattern;
 use base::text;
+use serde_json::Value;
 
 static DEFINITION: Pattern = Pattern::new(include_str!("definition.regex"));
 const MOST_NAMES: usize = 8;
@@ -107,7 +108,7 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
                 // The list itself is recapped.
                 None if matches!(&*result.envelope.data.observation, Observation::Todos(_)) => {}
                 None => {
-                    let (what, how) = action(result);
+                    let (what, how) = action(result, calls.get(&*result.call_id).copied());
                     // Of the same run only the last counts.
                     ran.retain(|(known, _)| *known != what);
                     let line = format!("{} {what}{how}", entry.id);
@@ -178,7 +179,7 @@ fn file_of(result: &ToolResult, call: Option<&ToolCall>) -> Option<(String, Stri
 }
 
 /// Any other call: what ran, and how it ended, for a failure or a check with the line that tells most.
-fn action(result: &ToolResult) -> (String, String) {
+fn action(result: &ToolResult, call: Option<&ToolCall>) -> (String, String) {
     let envelope = &result.envelope;
     let failed = match (envelope.data.exit_code().filter(|code| *code != 0), envelope.status) {
         (Some(code), _) => format!(" → exit {code}"),
@@ -193,10 +194,11 @@ fn action(result: &ToolResult) -> (String, String) {
             let place = path.as_deref().map(|path| format!(" in {path}")).unwrap_or_default();
             format!("{} {}{place}", result.tool, text::one_line(pattern, COMMAND_CHARS))
         }
-        _ => match envelope.data.subject() {
-            Some(subject) => format!("{} {}", result.tool, text::one_line(subject, COMMAND_CHARS)),
-            None => result.tool.to_string(),
-        },
+        _ => {
+            let subject = envelope.data.subject().map(str::to_owned).or_else(|| values(call?));
+            let subject = subject.map(|subject| format!(" {}", text::one_line(&subject, COMMAND_CHARS)));
+            format!("{}{}", result.tool, subject.unwrap_or_default())
+        }
     };
     if let Observation::Search(Search { total_matches: Some(matches), .. }) = &*envelope.data.observation {
         return (
@@ -210,6 +212,17 @@ fn action(result: &ToolResult) -> (String, String) {
     let between = if failed.is_empty() { " → " } else { ": " };
     let line = line.map(|line| format!("{between}{}", text::one_line(line, LINE_CHARS))).unwrap_or_default();
     (subject, format!("{failed}{line}"))
+}
+
+/// What it was called with, such as the address of a page, or the number of an issue.
+fn values(call: &ToolCall) -> Option<String> {
+    let args = call.parsed_args().ok()?;
+    let values = args.as_object()?.values().filter_map(|value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    });
+    Some(values.collect::<Vec<_>>().join(" "))
 }
 
 fn telling_line(body: &str) -> Option<&str> {
@@ -281,7 +294,7 @@ mod tests {
             entry(4, "Bash", failed),
         ];
         assert!(
-            note(&edit).ends_with("Files:\n- a.py: failed #2\nRan:\n- #4 Bash → failed]"),
+            note(&edit).ends_with("Files:\n- a.py: failed #2\nRan:\n- #4 Bash a.py → failed]"),
             "{}",
             note(&edit)
         );
@@ -292,6 +305,12 @@ mod tests {
         let search = |found: u64| Envelope::success("").with("pattern", "x").with("total_matches", found);
         let told = note(&[entry(1, "Grep", search(0)), entry(2, "Grep", search(3).with("path", "src"))]);
         assert!(told.ends_with("- #1 Grep x → 0 matches\n- #2 Grep x in src → 3 matches]"), "{told}");
+        let page = |id: u64, args: &str| {
+            [call(id, "WebFetch", args), entry(id + 1, "WebFetch", Envelope::success("page"))]
+        };
+        let pages = [page(1, r#"{"url":"https://a.org"}"#), page(3, r#"{"url":"https://b.org","depth":2}"#)];
+        let told = note(&pages.concat());
+        assert!(told.ends_with("- #2 WebFetch https://a.org\n- #4 WebFetch https://b.org 2]"), "{told}");
     }
 
     #[test]

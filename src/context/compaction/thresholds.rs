@@ -17,6 +17,8 @@ pub struct Thresholds {
     /// Of commands that show text, such as `cat` or `git diff`.
     pub shown_tokens: u32,
     pub search_tokens: u32,
+    /// Of sub-agents, web pages and MCP servers.
+    pub other_tokens: u32,
     /// What a fresh reference names stays complete this long.
     pub fresh_requests: u64,
     /// Younger calls are never folded by choice.
@@ -70,6 +72,7 @@ impl Thresholds {
             view_tokens: small([30_000; 3], 4),
             shown_tokens: small([4_000, 4_000, 6_000], 8),
             search_tokens: small([2_000, 2_500, 3_000], 8),
+            other_tokens: small([4_000, 8_000, 12_000], 12),
             fresh_requests: 3,
             keep_requests: [2, 2, 3][column].min(window / 8_000).max(1),
             view_requests: 60,

@@ -73,6 +73,14 @@ impl Views {
         });
         for entry in entries.iter().rev() {
             let written = changed_path(&entry.item);
+            let has_room = entry.form() <= FormName::Filtered
+                && age(entry) <= limits.view_requests
+                && tokens + u64::from(entry.tokens()) <= limits.view_budget;
+            let unused = entry.arrived_at + limits.unused_requests <= rewritten;
+            if is_report(&entry.item) && has_room && !unused {
+                tokens += u64::from(entry.tokens());
+                weights.insert(entry.id, limits.read_weight);
+            }
             let Some(path) = viewed_path(&entry.item).or(written.map(|(path, _)| path)) else { continue };
             let last = *touched.entry(path).or_insert(age(entry));
             let whole = written.is_none_or(|(_, whole)| whole);
@@ -82,15 +90,9 @@ impl Views {
             let named = task.is_some_and(|task| is_named(path, task));
             let left_alone = match changed.contains(path) {
                 true => last > limits.alone_requests,
-                false => entry.arrived_at + limits.unused_requests <= rewritten,
+                false => unused,
             };
-            if !whole
-                || weights.contains_key(&entry.id)
-                || entry.form() > FormName::Filtered
-                || age(entry) > limits.view_requests
-                || left_alone && !named
-                || tokens + u64::from(entry.tokens()) > limits.view_budget
-            {
+            if !whole || weights.contains_key(&entry.id) || !has_room || left_alone && !named {
                 continue;
             }
             tokens += u64::from(entry.tokens());
@@ -106,6 +108,11 @@ impl Views {
     pub fn weight(&self, id: ItemId) -> f64 {
         self.0.get(&id).copied().unwrap_or(1.0)
     }
+}
+
+/// What a sub-agent found out took many requests.
+fn is_report(item: &Item) -> bool {
+    matches!(item, Item::ToolResult(result) if &*result.tool == "Task" && result.envelope.status == Status::Success)
 }
 
 /// Whether the user's message names the file: then it is edited long after it was read, too.

@@ -21,7 +21,6 @@ pub enum Shape {
     Text,
     /// A command's output, where repetition is noise.
     Log,
-    Other,
 }
 
 /// Up to this size, in bytes, what a filter would save isn't worth a hole.
@@ -127,7 +126,7 @@ mod tests {
     #[test]
     fn cut_text_has_a_pointer() {
         let text: String = (0..500).map(|n| format!("word{n} something else here\n")).collect();
-        let short = filter(ItemId(7), &text, FilterOptions { shape: Shape::Other, max_tokens: 200 })
+        let short = filter(ItemId(7), &text, FilterOptions { shape: Shape::Log, max_tokens: 200 })
             .unwrap_or_default();
         assert!(short.contains("Recall {\"id\":7}"), "{short}");
         assert!(estimate(&short) < 300, "{short}");

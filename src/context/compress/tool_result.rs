@@ -54,7 +54,7 @@ impl ToolResultCompressor {
                 "Bash" if command.is_some_and(shows_text) => (Shape::Text, limits.shown_tokens),
                 "Bash" => (Shape::Log, limits.run_tokens),
                 "Grep" | "Glob" | "LS" => (Shape::Text, limits.search_tokens),
-                _ => (Shape::Other, limits.run_tokens),
+                _ => (Shape::Text, limits.other_tokens),
             };
             pipeline::filter(entry.id, entry.text(), FilterOptions { shape, max_tokens })
         })?;

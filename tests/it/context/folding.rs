@@ -244,6 +244,24 @@ fn the_oldest_view_leaves_first_and_what_the_user_named_last() {
 }
 
 #[test]
+fn what_a_sub_agent_found_out_leaves_after_what_commands_print() {
+    let mut session = Session::new("Find out how the parts fit together.");
+    let report = Envelope::success("The parts meet in main.").with_body("answer", &noise(1));
+    session.step("", vec![("Task", r#"{"prompt":"How do they fit?"}"#.to_owned(), report)]);
+    session.step("", vec![run("make all", 0, &noise(2))]);
+    let landing = session.history.tokens() * 2 / 3;
+    let goal = FoldGoal { landing, view_landing: landing, keep_requests: 0, at_most: false };
+    let plan = FoldPlan::new(&session.history, 0, &Thresholds::of(Profile::Default, 64_000), goal);
+    let batches = plan.batches(&CauseKind::SoftCap.because("room"));
+    let leaves = |tool: &str| {
+        let of_tool = |item: &Item| matches!(item, Item::ToolResult(result) if &*result.tool == tool);
+        let entry = session.history.entries().iter().find(|entry| of_tool(&entry.item)).unwrap();
+        batches.iter().any(|batch| batch.items.contains(&entry.id))
+    };
+    assert!(leaves("Bash") && !leaves("Task"), "{batches:?}");
+}
+
+#[test]
 fn a_plan_with_nothing_to_do_keeps_the_notes() {
     let mut session = Session::new("Look at everything.");
     for n in 0..12 {
