@@ -28,7 +28,7 @@ const fn rule(
     Rule { signs, pattern: Pattern::new(pattern), secret }
 }
 
-pub static ANYWHERE: [Rule; 8] = [
+pub static ANYWHERE: [Rule; 12] = [
     rule("PRIVATE", include_str!("private_key.regex"), |found| {
         let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
         let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
@@ -50,14 +50,20 @@ pub static ANYWHERE: [Rule; 8] = [
         Some((value.range(), "token"))
     }),
     rule("</", r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</", password),
+    // An address with only a key, as Sentry's; Mailgun, but not `cache-key-…`.
+    rule("://", r"://([a-f0-9]{32,64})@", in_context),
+    rule("key-", r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)", in_context),
     rule(
-        "login requirepass masterauth word WORD _auth \"auth\" curl mysql mariadb sshpass dentified DENTIFIED ookie sig= ignature Security-Token value= define putenv setenv variable :// key- nemonic hrase ecret oken api :5432: :3306: :*:",
+        "login requirepass masterauth orepassword eypassword _auth \"auth\" curl mysql mariadb sshpass ookie sig= ignature= Security-Token :5432: :3306: :*: nemonic hrase",
         include_str!("in_context.regex"),
-        |found| {
-            let (shown, range) = trimmed(found.iter().skip(1).flatten().next()?);
-            (shown.contains(' ') || value::is_quoted_secret("password", shown)).then_some((range, "password"))
-        },
+        in_context,
     ),
+    rule(
+        "assword ASSWORD ecret ECRET oken OKEN pi-key piKey pikey PI_KEY pi_key _PASS _KEY & value= define setenv putenv variable |",
+        include_str!("named_apart.regex"),
+        in_context,
+    ),
+    rule("assword ASSWORD dentified DENTIFIED hrase ecret api API", include_str!("said.regex"), in_context),
     // `password: …` in other languages: the word, a sign or a word for "is", the value.
     rule(
         "密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",
@@ -68,6 +74,11 @@ pub static ANYWHERE: [Rule; 8] = [
         },
     ),
 ];
+
+fn in_context(found: &Captures<'_>) -> Option<PatternMatch> {
+    let (shown, range) = trimmed(found.iter().skip(1).flatten().next()?);
+    (shown.contains(' ') || value::is_quoted_secret("password", shown)).then_some((range, "password"))
+}
 
 const LABELS: &str = "pass pwd pw mdp secret token api access 密 口令 令牌 clave parola パスワード 비 암호 contraseña senha парол kennwort hasło heslo wachtwoord lösenord şifre";
 const LOGINS: &str = "log sign cred user account id benutzer zugang anmeld identif utilis connexion usu utente credenz użytkow kullan 账 帐 帳 用 登 ログ ユーザ アカ 아이 로그 계정 логин польз уч admin root guest postgres sa & 0 1 2 3 4 5 6 7 8 9 ! @ # $ % ^ * + ~ 密 口令 パスワード 비 암호";
