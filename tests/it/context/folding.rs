@@ -246,7 +246,7 @@ fn the_oldest_view_leaves_first_and_what_the_user_named_last() {
 #[test]
 fn what_a_sub_agent_found_out_leaves_after_what_commands_print() {
     let mut session = Session::new("Find out how the parts fit together.");
-    let report = Envelope::success("The parts meet in main.").with_body("answer", &noise(1));
+    let report = Envelope::success("The parts meet in main.").with_body("answer", noise(1));
     session.step("", vec![("Task", r#"{"prompt":"How do they fit?"}"#.to_owned(), report)]);
     session.step("", vec![run("make all", 0, &noise(2))]);
     let landing = session.history.tokens() * 2 / 3;
