@@ -221,7 +221,7 @@ mod tests {
         {"type":"usage","used_tokens":9,"window_tokens":100,"estimated":false,"total":{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0}}
         {"type":"text","id":5,"text":"Done."}
         {"type":"denied","tool":"Bash","title":"rm -r x","reason":"a command"}
-        {"type":"turn_ended","reason":"step_limit","message":"stopped after 5 steps (max_steps); the task is not finished","hint":"say `continue` (`mycode exec -c continue`), or raise max_steps in config.toml","steps":5,"denied":1,"usage":{"input":9,"cached":0,"cache_write":0,"output":0,"reasoning":0},"elapsed_ms":12,"exit_code":1,"session":"s1","result":"Done."}
+        {"type":"turn_ended","reason":"step_limit","message":"stopped after 5 steps (max_steps); the task is not finished","hint":"to continue, send `continue` or run `mycode exec -c continue`; or raise max_steps in config.toml","steps":5,"denied":1,"usage":{"input":9,"cached":0,"cache_write":0,"output":0,"reasoning":0},"elapsed_ms":12,"exit_code":1,"session":"s1","result":"Done."}
         "#);
     }
 }

@@ -68,7 +68,7 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
         EndReason::StepLimit { limit } => {
             let steps = text::plural(*limit as usize, "step");
             let message = format!("stopped after {steps} (max_steps); the task is not finished");
-            let hint = "say `continue` (`mycode exec -c continue`), or raise max_steps in config.toml";
+            let hint = "to continue, send `continue` or run `mycode exec -c continue`; or raise max_steps in config.toml";
             ("step_limit", Some(message), given(hint))
         }
         EndReason::ProviderFailed { message, hint, .. } => ("provider_failed", given(message), given(hint)),
