@@ -60,7 +60,11 @@ pub async fn run(
     };
     let commands = chat.app.begin(initial_prompt);
     chat.execute(commands);
-    let outcome = chat.run(events).await;
+    let outcome = match chat.run(events).await {
+        // As of a pager that was closed.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(TuiOutcome::Quit),
+        outcome => outcome,
+    };
     let _ = chat.ops.send(Control::Shutdown.into());
     Ok((outcome?, chat.app.session.map(|session| session.id)))
 }
