@@ -110,7 +110,7 @@ impl Views {
     }
 }
 
-/// What a sub-agent found out took many requests.
+/// A sub-agent's report: getting it again would take many requests.
 fn is_report(item: &Item) -> bool {
     matches!(item, Item::ToolResult(result) if &*result.tool == "Task" && result.envelope.status == Status::Success)
 }

@@ -1,5 +1,5 @@
 //! Line-by-line chat for screen readers and terminals without cursor movement. Same state, reducer and operations as
-//! the screen; but what happens is written as by `exec`, lists are numbered, and answers are typed as lines.
+//! the screen, but events are written the way `exec` writes them, lists are numbered, and answers are typed as lines.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -61,7 +61,7 @@ pub async fn run(
     let commands = chat.app.begin(initial_prompt);
     chat.execute(commands);
     let outcome = match chat.run(events).await {
-        // As of a pager that was closed.
+        // The reader, such as a pager, has closed.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(TuiOutcome::Quit),
         outcome => outcome,
     };
@@ -77,7 +77,7 @@ struct PlainChat {
     asked: Option<u64>,
     prompted: bool,
     rewound: bool,
-    /// What is printed now is a resumed session, of which no other event tells.
+    /// A resumed session is being printed; its calls come with no event of their own.
     replays: bool,
     at_terminal: bool,
     quit: bool,
@@ -249,7 +249,11 @@ impl PlainChat {
                 Cmd::Quit => self.quit = true,
                 Cmd::Copy(_) => self.print("Plain mode can't copy. /export writes the session to a file."),
                 Cmd::KeepTheme(_) => self.print(NO_COLORS),
-                _ => {}
+                Cmd::ClearScreen { .. }
+                | Cmd::Suspend
+                | Cmd::Compose(_)
+                | Cmd::PastePicture
+                | Cmd::CompleteShell(_) => {}
             }
         }
     }

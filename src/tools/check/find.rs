@@ -30,6 +30,7 @@ pub fn of_command(script: &str, calls: &[Call]) -> Option<Check> {
     Some(check)
 }
 
+/// An unknown program behind a runner, such as `npx`, whose output says that tests ran.
 pub fn of_runner_output(output: &str, calls: &[Call]) -> Option<Check> {
     let runner = calls.iter().find(|call| programs::is("runner", call.name()))?;
     let words: Vec<&str> = runner.argv.iter().take(2).map(|arg| arg.text.as_str()).collect();

@@ -129,7 +129,10 @@ fn must_be_shown(
         return Err(ToolError::invalid(message));
     } else {
         let parts = places.chunk_by(|one, next| next.0 <= one.1 + 2 * AROUND);
-        let parts = parts.map(|of| rows(of[0].0.saturating_sub(AROUND), of[of.len() - 1].1 + AROUND));
+        let parts = parts.map(|of| {
+            let last = of.iter().map(|place| place.1).max().unwrap_or_default();
+            rows(of[0].0.saturating_sub(AROUND), last + AROUND)
+        });
         ("Here is the place", elide(&parts.collect::<Vec<_>>().join("\n…\n"), SHOWN_BYTES))
     };
     if !known {
