@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use base::clock;
+use base::config::settings::TINY_WINDOW_TOKENS;
 use base::file;
 use base::folder::quota::Quota;
 use base::text::{human_bytes, plural};
@@ -14,7 +15,10 @@ use base::text::{human_bytes, plural};
 pub const MAX_LINES: usize = 2_000;
 /// Maximum bytes of a result shown to the model, including the mark.
 pub const MAX_BYTES: usize = 50 * 1024;
+const PAGE_LINES: usize = 500;
 const MARK_BYTES: usize = 512;
+/// Of numbered code.
+const BYTES_PER_TOKEN: u64 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
@@ -28,20 +32,38 @@ pub enum Keep {
 pub struct Limits {
     pub lines: usize,
     pub bytes: usize,
+    /// Lines of a file that are read if the call names no limit.
+    pub page_lines: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { lines: MAX_LINES, bytes: MAX_BYTES }
+        Self { lines: MAX_LINES, bytes: MAX_BYTES, page_lines: PAGE_LINES }
     }
 }
 
 impl Limits {
     /// An observation takes at most about an eighth of the window.
     pub fn for_window(window_tokens: u64) -> Self {
-        let bytes =
-            usize::try_from(window_tokens * 4 / 10).unwrap_or(MAX_BYTES).clamp(4 * MARK_BYTES, MAX_BYTES);
-        Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes }
+        Self::of_bytes(window_tokens * 4 / 10)
+    }
+
+    /// The `calls` of one reply share half of the free room, but none takes more than a quarter of the window.
+    pub fn for_reply(window_tokens: u64, free_tokens: u64, calls: u64) -> Self {
+        if window_tokens <= TINY_WINDOW_TOKENS {
+            return Self::for_window(window_tokens);
+        }
+        let calls = calls.max(1);
+        let share = (free_tokens / 2 / calls).min(window_tokens / 4) * BYTES_PER_TOKEN;
+        let least = window_tokens * 4 / 10 * 4 / calls.max(4);
+        let is_roomy = free_tokens > window_tokens / 2;
+        let page_lines = if is_roomy { MAX_LINES } else { PAGE_LINES };
+        Self { page_lines, ..Self::of_bytes(share.max(least)) }
+    }
+
+    fn of_bytes(bytes: u64) -> Self {
+        let bytes = usize::try_from(bytes).unwrap_or(MAX_BYTES).clamp(4 * MARK_BYTES, MAX_BYTES);
+        Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes, page_lines: PAGE_LINES }
     }
 
     /// Rows of a listing: as `asked`, otherwise `usual`, which is lower in a small window.
@@ -269,7 +291,7 @@ mod tests {
             lines in 8_usize..40,
             bytes in 700_usize..1400,
         ) {
-            let limits = Limits { lines, bytes };
+            let limits = Limits { lines, bytes, ..Limits::default() };
             if !fits(&text, limits) {
                 let body = cut(&text, None, Keep::HeadTail, Some(Path::new("/spill/x")), limits);
                 prop_assert!(fits(&body, limits), "{} bytes", body.len());

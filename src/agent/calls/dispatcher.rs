@@ -149,10 +149,9 @@ impl Dispatcher {
         &self,
         mut group: Vec<GroupedCall>,
         next: Option<&mut GroupedCall>,
-        window_tokens: u64,
+        limits: Limits,
         control: &Arc<TurnControl>,
     ) -> Vec<ToolResult> {
-        let limits = Limits::for_window(window_tokens);
         let is_command = self.has_command(&group);
         let calls: Vec<_> = group.iter().map(|grouped| Arc::clone(&grouped.call)).collect();
         let admitted = match group.first_mut().and_then(|first| first.admitted.take()) {
@@ -237,7 +236,7 @@ impl Dispatcher {
         control: &Arc<TurnControl>,
     ) -> Option<ToolResult> {
         let group = vec![GroupedCall::new(Arc::new(call), false)];
-        self.run_group(group, None, window_tokens, control).await.pop()
+        self.run_group(group, None, Limits::for_window(window_tokens), control).await.pop()
     }
 
     pub async fn run_for_user(

@@ -331,8 +331,8 @@ impl<'a> Turn<'a> {
 
     async fn run_calls(&mut self, reply: &ModelReply) -> Result<(), TurnError> {
         let Agent { conversation, window, dispatcher, .. } = &mut *self.agent;
-        let window_tokens = window.settings().window_tokens;
         let (calls, cut) = reply.split_at_cut();
+        let limits = window.sizes(conversation).limits_of_results(calls.len());
         dispatcher.announce_waiting(calls, &self.control.events);
         let mut touched = Vec::new();
         let mut failed_edit = None;
@@ -347,7 +347,7 @@ impl<'a> Turn<'a> {
                 window.prompt.before_command(dispatcher.root()).await;
             }
             let next = queue.carried.as_mut();
-            let results = dispatcher.run_group(group, next, window_tokens, self.control).await;
+            let results = dispatcher.run_group(group, next, limits, self.control).await;
             if watched {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
                 self.set_aside.extend(reminders::tell_of_rules(

@@ -11,6 +11,7 @@ use context::layers::LayerInputs;
 use context::parts::FixedParts;
 use context::session::log::LogError;
 use context::session::record::CauseKind;
+use tools::output::Limits;
 
 /// In windows of at most this size a reply gets a quarter.
 const LIMITED_WINDOW_TOKENS: u64 = 32_768;
@@ -75,6 +76,12 @@ impl RequestSizes<'_> {
 
     pub fn free(&self) -> u64 {
         self.settings.window_tokens.saturating_sub(self.at_most())
+    }
+
+    /// For each result of a reply with that many calls.
+    pub fn limits_of_results(&self, calls: usize) -> Limits {
+        let free = self.free().saturating_sub(self.settings.output_reserve_tokens);
+        Limits::for_reply(self.settings.window_tokens, free, calls as u64)
     }
 
     pub fn limit(&self) -> u64 {

@@ -69,7 +69,7 @@ impl Thresholds {
         // Each as eco, default, high.
         Self {
             run_tokens: small([2_000, 2_500, 4_000], 8),
-            view_tokens: small([30_000; 3], 4),
+            view_tokens: small([30_000; 3], 3),
             shown_tokens: small([4_000, 4_000, 6_000], 8),
             search_tokens: small([2_000, 2_500, 3_000], 8),
             other_tokens: small([4_000, 8_000, 12_000], 12),

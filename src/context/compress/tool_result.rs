@@ -112,10 +112,11 @@ fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult)
         if before.tool != result.tool {
             continue;
         }
+        let is_view = path.is_some() && working_set::viewed_path(&other.item) == path;
         if other.text() == entry.text() {
+            let path = path.filter(|_| is_view);
             return Some(references::same(other.id, path, before.envelope.data.subject()));
         }
-        let is_view = path.is_some() && working_set::viewed_path(&other.item) == path;
         if is_view && hash.is_some() && working_set::content_hash(&other.item) == hash {
             in_view.push(other);
         }

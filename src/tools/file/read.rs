@@ -20,7 +20,6 @@ use base::text::{human_bytes, one_line, plural};
 use guard::policy::access::Access;
 use guard::redact::detector::TextSource;
 
-const DEFAULT_LINES: usize = 500;
 const MAX_LINES: usize = 2_000;
 const LINE_CHARS: usize = 2_000;
 /// How far into a huge file Read looks for a page.
@@ -104,7 +103,7 @@ impl Page {
 
 fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let first = args.start_line.unwrap_or(1).max(1);
-    let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(DEFAULT_LINES).min(MAX_LINES);
+    let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(cx.observation.page_lines).min(MAX_LINES);
     let path = &target.resolved.canonical;
     let refuse = |error| disk_error(cx, target, &error);
     let (mut handle, meta) = open(cx, target)?;

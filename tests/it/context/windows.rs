@@ -403,6 +403,32 @@ fn sample_bug_in_8192_tokens() {
 }
 
 #[test]
+fn the_reads_of_one_reply_share_the_free_room() {
+    let place = Workplace::new();
+    let text =
+        |lines: usize| (1..=lines).map(|n| format!("    total = add(row_{n})  # {n}\n")).collect::<String>();
+    place.file("long.py", text(1_111)).file("a.py", text(504)).file("b.py", text(504));
+    let read = |path: &str| ("Read", json!({"path": path}));
+    let results = |window: u64, paths: &[&str]| {
+        let calls = paths.iter().fold(answer(), |answer, path| {
+            let (tool, args) = read(path);
+            answer.call(tool, args)
+        });
+        let server = FakeServer::start(vec![calls.into(), answer().text("Read.").into()]);
+        fs::write(place.home().join("config.toml"), format!("context_window = {window}\n")).unwrap();
+        assert!(place.exec(&server.base_url(), &["read them"]).status.success());
+        let messages = server.requests()[1].body["messages"].as_array().unwrap().clone();
+        let results = messages.iter().filter(|message| message["role"] == "tool");
+        results.map(|message| message["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(results(128_000, &["long.py"])[0].ends_with("# 1111"), "in one piece");
+    assert!(results(32_000, &["a.py"])[0].ends_with("# 504"));
+    assert!(results(32_000, &["a.py", "b.py"])[1].contains("the same output as #4, `a.py`"));
+    let both = results(32_000, &["a.py", "long.py"]);
+    assert!(both[0].ends_with("# 504") && both[1].contains("continue with start_line="));
+}
+
+#[test]
 fn a_silent_turn_is_asked_for_its_findings_before_the_first_fold() {
     let place = Workplace::new();
     for part in 0..16 {
