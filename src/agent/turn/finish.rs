@@ -69,7 +69,9 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
         }));
         facts.extend(dead_services(cx));
         facts.extend(running_jobs(work, cx));
-        facts.extend(unchecked(work, &changes, can_check));
+        // Both have the same cause.
+        let is_told = facts.iter().any(|fact| fact.name == "claimed_tests");
+        facts.extend(unchecked(work, &changes, can_check).filter(|_| !is_told));
         facts.extend(open_todos(cx));
     }
     facts.truncate(MOST_LINES);

@@ -226,8 +226,10 @@ fn values(call: &ToolCall) -> Option<String> {
 }
 
 fn telling_line(body: &str) -> Option<&str> {
+    static FRAME: Pattern = Pattern::new(r#"^(\d+: \w|at \S+[:/(]|File ")"#);
     // A line that ends with a colon announces what tells.
-    let lines = || body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with(':'));
+    let tells = |line: &&str| !line.is_empty() && !line.ends_with(':') && !FRAME.is_match(line);
+    let lines = || body.lines().map(str::trim).filter(tells);
     lines().rfind(|line| lines::is_error(line)).or_else(|| lines().next_back())
 }
 
@@ -235,31 +237,51 @@ fn telling_line(body: &str) -> Option<&str> {
 type Seen<'a> = (&'a HistoryEntry, bool, Option<&'a str>);
 
 pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
-    let mut files: Vec<(&str, String, &str)> = Vec::new();
+    let mut views: Vec<(&str, &str, (u64, u64))> = Vec::new();
     for (entry, kept, text) in entries {
         let is_seen = kept && entry.form() <= FormName::Filtered;
         if let Some(path) = working_set::viewed_path(&entry.item).filter(|_| is_seen) {
             let renewed = text.and_then(renewed::range);
-            let lines = match renewed.unwrap_or_else(|| working_set::range(&entry.item)) {
-                (1, u64::MAX) => String::new(),
-                (from, u64::MAX) => format!(" from {from}"),
-                (from, to) => format!(" {from}-{to}"),
-            };
-            files.retain(|(known, seen, _)| *known != path || *seen != lines);
-            files.push((path, lines, if renewed.is_some() { RENEWED } else { "" }));
+            let lines = renewed.unwrap_or_else(|| working_set::range(&entry.item));
+            views.retain(|(known, _, seen)| *known != path || *seen != lines);
+            views.push((path, if renewed.is_some() { RENEWED } else { "" }, lines));
         } else if let Some((path, _)) = working_set::changed_path(&entry.item) {
             let has_it = |state: &str| !kept && state == RENEWED;
-            let views = files.iter_mut().filter(|file| file.0 == path && !has_it(file.2));
-            views.for_each(|file| file.2 = CHANGED);
+            let changed = views.iter_mut().filter(|view| view.0 == path && !has_it(view.1));
+            changed.for_each(|view| view.1 = CHANGED);
         }
     }
-    files.sort_by_key(|file| file.0);
-    let ranges = |of: &[(&str, String, &str)]| -> Vec<String> {
-        of.iter().map(|(_, range, state)| format!("{range}{state}")).collect()
+    views.sort();
+    let of_state = |views: &[(&str, &str, (u64, u64))]| {
+        let ranges = joined(views.iter().map(|view| view.2));
+        format!("{}{}", ranges.iter().map(shown).collect::<Vec<_>>().join(","), views[0].1)
     };
-    let lines = files.chunk_by(|one, other| one.0 == other.0);
-    let lines: String = lines.map(|of| format!("\n- {}{}", of[0].0, ranges(of).join(","))).collect();
+    let of_file = |views: &[(&str, &str, (u64, u64))]| {
+        let states: Vec<String> = views.chunk_by(|one, other| one.1 == other.1).map(of_state).collect();
+        format!("\n- {}{}", views[0].0, states.join(";"))
+    };
+    let lines: String = views.chunk_by(|one, other| one.0 == other.0).map(of_file).collect();
     (!lines.is_empty()).then(|| format!("\nIn view at this point:{lines}"))
+}
+
+/// Sorted ranges, with those that touch as one.
+fn joined(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for (from, to) in ranges {
+        match joined.last_mut().filter(|last| from <= last.1.saturating_add(1)) {
+            Some(last) => last.1 = last.1.max(to),
+            None => joined.push((from, to)),
+        }
+    }
+    joined
+}
+
+fn shown(range: &(u64, u64)) -> String {
+    match range {
+        (1, u64::MAX) => String::new(),
+        (from, u64::MAX) => format!(" from {from}"),
+        (from, to) => format!(" {from}-{to}"),
+    }
 }
 
 #[cfg(test)]
@@ -311,6 +333,10 @@ mod tests {
         let pages = [page(1, r#"{"url":"https://a.org"}"#), page(3, r#"{"url":"https://b.org","depth":2}"#)];
         let told = note(&pages.concat());
         assert!(told.ends_with("- #2 WebFetch https://a.org\n- #4 WebFetch https://b.org 2]"), "{told}");
+        let trace = "error: it broke\n   4: core::panicking::panic\n   at src/error.rs:3:1\n  5: main::fails";
+        let panicked = Envelope::success("").with("command", "./a").with("exit_code", 101);
+        let told = note(&[entry(1, "Bash", panicked.with_body("output", trace))]);
+        assert!(told.ends_with("`./a` → exit 101: error: it broke]"), "{told}");
     }
 
     #[test]
@@ -325,5 +351,16 @@ mod tests {
         assert_eq!(before, "\nIn view at this point:\n- a.rs 1-9 (as it was before later edits)");
         let after = note(&[(edit(1), false), (read(2), true), (read(3), false)]);
         assert_eq!(after, "\nIn view at this point:\n- a.rs 1-9");
+        let page = |id, from: u64, to: u64| {
+            let view = Envelope::success("").with("path", "a.rs").with("start_line", from);
+            (entry(id, "Read", view.with("end_line", to).with_body("content", "text")), true)
+        };
+        let pages = [page(1, 40, 60), page(2, 100, 120), page(3, 1, 39)];
+        let (before, after) = (page(5, 200, 220), page(6, 61, 70));
+        let all = [&pages[..], &[(edit(4), true), before, after]].concat();
+        assert_eq!(
+            note(&all),
+            "\nIn view at this point:\n- a.rs 61-70, 200-220; 1-60, 100-120 (as it was before later edits)"
+        );
     }
 }

@@ -78,6 +78,7 @@ fn tests_that_never_ran_are_not_claimed() {
         "{}",
         run.words
     );
+    assert!(!run.words.contains("nothing was built"), "one cause, one line: {}", run.words);
     assert_eq!(run.end["facts"], json!(["never_checked"]));
 }
 
