@@ -188,11 +188,11 @@ impl Conversation {
     pub fn record_usage(
         &mut self,
         model: &str,
-        estimated: u64,
+        (estimated, window): (u64, u64),
         usage: Option<Usage>,
     ) -> Result<(), LogError> {
-        let model = model.to_owned();
-        self.write(&Record::Request(RequestRecord { ms: clock::now_ms(), model, estimated, usage }))
+        let (ms, model, window) = (clock::now_ms(), model.to_owned(), Some(window));
+        self.write(&Record::Request(RequestRecord { ms, model, estimated, usage, window }))
     }
 
     /// Doesn't write a text that went back to the user: it left the history too.

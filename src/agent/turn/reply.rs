@@ -245,7 +245,8 @@ impl ReplyRequest<'_> {
             }
         }
         let params = &self.sampler.params;
-        self.conversation.record_usage(&params.model, self.window.last_size(), usage)?;
+        let sizes = (self.window.last_size(), self.window.size().0);
+        self.conversation.record_usage(&params.model, sizes, usage)?;
         self.window.mind_truncation(self.conversation, &self.control.events);
         let _ = self.control.events.send(Event::Window(self.window.state(self.conversation)));
         Ok(ModelReply { calls, finish, said_something, said: all_said })

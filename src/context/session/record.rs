@@ -171,6 +171,9 @@ pub struct RequestRecord {
     pub estimated: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// In tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
 }
 
 /// Changes to the request's fixed parts. The first one of a session has everything.

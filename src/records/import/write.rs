@@ -63,6 +63,7 @@ pub fn records(told: &Transcript, requests: bool) -> Vec<Record> {
                         model: reply.model.clone(),
                         estimated: 0,
                         usage: reply.usage,
+                        window: None,
                     }));
                 }
             }

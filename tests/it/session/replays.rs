@@ -37,7 +37,7 @@ fn session(place: &Workplace) -> FakeServer {
     ]);
     assert!(place.exec(&server.base_url(), &["what does @a.txt say?"]).status.success());
     fs::remove_file(place.project().join("CODE_LAW.md")).unwrap();
-    let again = place.exec(&server.base_url(), &["-c", "and now?"]);
+    let again = place.exec(&server.base_url(), &["-c", "and now?", "--context-window", "48000"]);
     assert!(again.status.success(), "{}", stderr(&again));
     server
 }
@@ -128,6 +128,7 @@ fn context_command_output() {
     assert_eq!(Some(sum), ledger["total_tokens"].as_u64());
     assert!(ledger["error_percent"].as_f64().unwrap() > 0.0);
     assert_eq!(ledger["epochs"]["requests"], 5);
+    assert_eq!(ledger["window_tokens"], 48_000, "the window that the session ran with");
     let read = rows.iter().find(|row| row["origin"].as_str().unwrap().starts_with("Read a.txt")).unwrap();
     let story = place.command(&["context", "--why", read["id"].as_str().unwrap()]).output().unwrap();
     assert!(stdout(&story).contains("Read a.txt") && stdout(&story).contains("Recall"), "{}", stdout(&story));

@@ -6,11 +6,12 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use base::config::settings::Permission;
+use base::config::settings::{Origin, Permission};
 use base::protocol::ledger::ItemHistory;
 use context::replay::item_history;
 use context::replay::session_replay::SessionReplay;
 use context::session::reader;
+use context::session::record::Record;
 use frontend::tui::popup::context as popup;
 
 const HELP: &str = include_str!("../../help/context.txt");
@@ -43,7 +44,11 @@ pub fn run(cli: &SharedArgs, args: &ContextArgs) -> Result<(), Failure> {
     let replay = SessionReplay::of(&read.records);
     let model = replay.prefix.parts().params.model.to_string();
     let named = cli.model.context_window.is_none() && !model.is_empty();
-    let window = named.then(|| opened.loaded.context_for(&model, None));
+    let ran_with = read.records.iter().rev().find_map(|record| match record {
+        Record::Request(request) => Some((request.window?, Origin::Server)),
+        _ => None,
+    });
+    let window = named.then(|| opened.loaded.context_for(&model, ran_with));
     let settings = window.transpose()?.unwrap_or(opened.loaded.context);
     let ledger = replay.counted_ledger(&settings);
     let out = if args.json { format!("{}\n", serde_json::json!(ledger)) } else { popup::text(ledger) };
