@@ -125,7 +125,7 @@ impl TaskContext {
             }
         }
         if !self.reference.is_empty() {
-            text.push_str("To read:\n");
+            text.push_str("Related:\n");
         }
         for file in &self.reference {
             let _ = writeln!(text, "- {}", on_one_line(&file.path));
