@@ -51,12 +51,10 @@ use provider::registry::SwitchableProvider;
 use tools::api::TypedTool as _;
 use tools::hook::event::HookEvent;
 use tools::mcp::typed;
-use tools::own_agents;
-use tools::own_commands;
 use tools::plan::task::Task;
 use tools::ports::EditorFiles;
-use tools::registry;
 use tools::run::services::Services;
+use tools::{own_agents, own_commands, registry};
 
 /// What a run's flags allow it to do and cost, including its sub-agents and the roles of a build.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +93,7 @@ pub struct Setup {
 }
 
 /// A running agent. The queues are unbounded: operations come at typing speed, and the engine must never wait
-/// for a slow terminal. At most one reply piles up, which `sampling/repetition_guard.rs` limits.
+/// for a slow terminal. At most one reply piles up, which `sampling/stream_accumulator.rs` limits.
 pub struct Handle {
     pub ops: mpsc::UnboundedSender<Op>,
     pub events: mpsc::UnboundedReceiver<Event>,

@@ -6,7 +6,7 @@ use super::control::{Events, answer, notice};
 use super::deps::EngineDeps;
 use crate::calls::policy_engine::PolicyEngine;
 use crate::lists::status::{self, StatusParts};
-use crate::lists::{models, notes, sessions};
+use crate::lists::{models, sessions};
 use crate::session::inspect;
 use base::config::settings::Permission;
 use base::process::task;
@@ -87,8 +87,8 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             sessions::change(state, events, move |state| stored::restore(state, &session));
         }
         Quick::ListModels => drop(task::spawn(models::send(deps.loaded.clone(), events.clone()))),
-        Quick::ListNotes => answer(events, move || notes::list(&workspace, None)),
-        Quick::ForgetNote { id } => answer(events, move || notes::list(&workspace, Some(&id))),
+        Quick::ListNotes => answer(events, move || sessions::notes(&workspace, None)),
+        Quick::ForgetNote { id } => answer(events, move || sessions::notes(&workspace, Some(&id))),
         Quick::ListKeys => {
             let folder = deps.loaded.config.clone();
             answer(events, move || models::keys(&folder));

@@ -2,8 +2,7 @@
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::cli::args::SharedArgs;
-use crate::cli::args::{THEMES, choice};
+use crate::cli::args::{SharedArgs, THEMES, choice};
 use crate::cli::commands::doctor::models::ModelsArgs;
 use crate::cli::commands::mcp::manage::McpArgs;
 use crate::cli::commands::peers::import::ImportArgs;

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use base::clock;
 use base::config::settings::TINY_WINDOW_TOKENS;
-use base::file;
 use base::folder::quota::Quota;
 use base::text::{human_bytes, plural};
+use base::{clock, file};
 
 pub const MAX_LINES: usize = 2_000;
 /// Maximum bytes of a result shown to the model, including the mark.

@@ -12,8 +12,7 @@ use base::process::task;
 use context::report::figures::LineCounts;
 use context::report::session;
 use context::session::journal::inspect;
-use context::session::journal::record::JournalRecord;
-use context::session::journal::record::PathState;
+use context::session::journal::record::{JournalRecord, PathState};
 use tools::cx::ToolCx;
 
 /// The turn in whose name the journal holds what checks write.

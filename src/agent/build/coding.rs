@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-use super::changes;
-use super::git;
 use super::plan::{self, Subtask};
-use super::prompts;
 use super::roles::{RoleStart, RoleTask, Stop};
 use super::state::Build;
+use super::{changes, git, prompts};
 use crate::build::progress::BuildEvent;
 use base::process::task;
 use tools::cx::ToolCx;

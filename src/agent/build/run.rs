@@ -3,15 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::changes;
-use super::checks;
-use super::coding;
-use super::plan;
 use super::progress::{BuildEvent, Show};
-use super::prompts;
-use super::review;
 use super::roles::{RoleTask, Roles, Stop};
 use super::state::{self, Build, BuildFolder, BuildOptions};
+use super::{changes, checks, coding, plan, prompts, review};
 use crate::assemble::RoleSession;
 use crate::qa::checks::{CheckOutcome, CheckResult};
 use base::model::item::{Item, UserMessage};

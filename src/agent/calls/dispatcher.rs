@@ -11,10 +11,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{Approver, denied, envelope_of, never_run};
-use super::call_effects;
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
-use super::result;
 use super::stages::{Admission, AdmittedCall, CallQueue, Consent, GroupedCall, OpenedCall};
+use super::{call_effects, result};
 use crate::control::{Events, TurnControl, UserPrompter};
 use crate::hooks::tool_hooks::{Hooked, SharedHooks};
 use base::model::call::{ToolCall, ToolSpec};

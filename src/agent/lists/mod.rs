@@ -1,6 +1,5 @@
 //! Lists for front ends: sessions, models, status. None needs the conversation, so they work during a turn.
 
 pub mod models;
-pub mod notes;
 pub mod sessions;
 pub mod status;

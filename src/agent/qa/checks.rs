@@ -13,12 +13,10 @@ use tokio_util::sync::CancellationToken;
 use crate::calls::dispatcher::Dispatcher;
 use crate::control::{Questions, TurnControl};
 use crate::work::work_log::{CheckRun, stable};
-use base::file;
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::ItemId;
-use base::sanitize;
-use base::text;
+use base::{file, sanitize, text};
 use tools::check::closing_lines;
 use tools::check::project::{self, ProjectCheck};
 

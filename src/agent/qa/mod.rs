@@ -2,4 +2,3 @@
 
 pub mod checks;
 pub mod reviewer;
-pub mod verdict;

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::control::{Events, Questions, answer, notice};
-use base::clock;
-use base::path;
 use base::process::task;
 use base::protocol::approval::{Answer, AskedQuestion, Question};
 use base::protocol::event::{Event, Level, PastPrompt};
 use base::protocol::notice as texts;
+use base::{clock, path};
 use context::rules::rules_file;
 use context::session::prompts::{self, Drafts};
 use evidence::note::store::{NoteChange, NoteStore};

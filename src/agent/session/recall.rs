@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use crate::work::earlier;
 use base::model::item::{Item, ItemId};
 use base::protocol::notice as texts;
@@ -11,11 +13,8 @@ use base::search::fold::fold;
 use base::search::words::{self, Term};
 use base::text;
 use context::session::effective::EffectiveSession;
-use context::session::list;
-use context::session::log;
-use context::session::reader;
+use context::session::{list, log, reader};
 use evidence::terms::translate;
-use parking_lot::Mutex;
 use tools::ports::{Originals, RecallMatch};
 
 const SNIPPET: usize = 160;

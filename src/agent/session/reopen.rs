@@ -8,9 +8,8 @@ use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::{Item, ToolResult};
 use base::protocol::notice;
 use context::history::normalize::LOST_RESULT;
-use context::session::list;
 use context::session::log::{self, LogError, SessionLog};
-use context::session::reader;
+use context::session::{list, reader};
 
 pub struct ReopenedSession {
     pub conversation: Conversation,

@@ -6,16 +6,13 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use base::clock;
-use base::file;
 use base::model::item::ItemId;
 use base::protocol::review::{ChangedFile, Changes, Hunk, HunkId};
-use context::session::journal::hunks;
-use context::session::journal::inspect;
-use context::session::journal::record::JournalRecord;
-use context::session::journal::record::PathState;
+use base::{clock, file};
+use context::session::journal::record::{JournalRecord, PathState};
 use context::session::journal::recorder::Journal;
 use context::session::journal::restore::{self, RestoreOutcome, RestorePlan, RestoreStep};
+use context::session::journal::{hunks, inspect};
 use evidence::commits::git;
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;

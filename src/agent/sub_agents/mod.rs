@@ -1,5 +1,4 @@
 //! Sub-agents: a turn in its own window and session, for part of the work.
 
-pub mod progress;
 pub mod runner;
 pub mod template;

@@ -1,6 +1,7 @@
 //! Runs one sub-agent: an agent like its parent's with fewer tools, in its own stored session. The parent's
 //! window sees only its report.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,15 +9,16 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-use super::progress::AgentProgress;
 use super::template::{AgentTemplate, AgentTree};
 use crate::control::{Questions, TurnControl};
 use crate::session::conversation::Conversation;
 use crate::session::reopen;
 use crate::turn::run::Turn;
+use base::model::facts::Touch;
 use base::model::request::Params;
 use base::process::task;
-use base::protocol::event::EndReason;
+use base::protocol::event::{EndReason, Event};
+use base::text::{human_tokens, plural};
 use context::session::list;
 use context::session::log::{self, SessionLog};
 use context::session::record::ParentCall;
@@ -202,4 +204,58 @@ impl SubAgents for SubAgentRunner {
 fn unknown_type(name: &str, own: &[AgentType]) -> String {
     let names: Vec<&str> = TYPES.iter().chain(own).map(|kind| &*kind.name).collect();
     format!("there is no type {name}. Types: {}", names.join(", "))
+}
+
+// A running sub-agent's line in its parent's transcript, and what it read and changed.
+
+#[derive(Default)]
+struct AgentProgress {
+    steps: usize,
+    tokens: u64,
+    doing: String,
+    titles: BTreeMap<Arc<str>, String>,
+    read: BTreeMap<String, u64>,
+    changed: BTreeSet<String>,
+}
+
+impl AgentProgress {
+    fn take(&mut self, event: &Event) -> bool {
+        match event {
+            Event::ToolStarted { call_id, title, .. } => {
+                self.titles.insert(Arc::clone(call_id), title.clone());
+                self.doing.clone_from(title);
+            }
+            Event::ToolDone { id, result } => {
+                self.titles.remove(&result.call_id);
+                match result.envelope.data.touched() {
+                    _ if result.envelope.error.is_some() => {}
+                    Some((path, Touch::Read)) => {
+                        self.read.entry(path.to_owned()).or_insert(id.0);
+                    }
+                    Some((path, Touch::Created | Touch::Written | Touch::Edited)) => {
+                        self.changed.insert(path.to_owned());
+                    }
+                    _ => {}
+                }
+                self.doing = self.titles.values().next().cloned().unwrap_or_else(|| "thinking".to_owned());
+            }
+            Event::Window(window) => {
+                self.steps += 1;
+                self.tokens = window.used_tokens;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// `explore: 4 requests · 12.3k tokens · Read src/a.rs`.
+    fn line(&self, kind: &str) -> String {
+        let steps = plural(self.steps, "request");
+        format!("{kind}: {steps} · {} tokens · {}", human_tokens(self.tokens), self.doing)
+    }
+
+    /// The files it read, each with the item that contains it, and the files it changed.
+    fn files(self) -> (Vec<(String, u64)>, Vec<String>) {
+        (self.read.into_iter().collect(), self.changed.into_iter().collect())
+    }
 }

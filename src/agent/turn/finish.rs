@@ -5,16 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::session::conversation::Conversation;
-use crate::work::claims;
-use crate::work::named_paths;
 use crate::work::work_log::{CheckRun, WorkLog, is_program};
+use crate::work::{claims, named_paths};
 use base::file;
 use base::model::item::{Item, ItemId};
 use base::model::observation::CheckKind;
 use base::process::task;
 use base::text::one_line;
-use context::session::journal::record::JournalRecord;
-use context::session::journal::record::PathState;
+use context::session::journal::record::{JournalRecord, PathState};
 use context::session::journal::recorder::Journal;
 use tools::check::project;
 use tools::cx::ToolCx;

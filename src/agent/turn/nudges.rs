@@ -1,12 +1,10 @@
 //! What the program tells the model on its own account, once each, behind the newest item. A turn of a model that works well
 //! gets none of it.
 
-use super::endings;
 use super::error::TurnError;
 use super::finish::{self, Audience, Fact};
 use super::input::begin;
-use super::repeats;
-use super::review;
+use super::{endings, repeats, review};
 use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::work::claims;

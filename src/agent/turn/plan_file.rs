@@ -17,8 +17,7 @@ use base::process::task;
 use base::protocol::approval::{Answer, PlanRequest, Question};
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
-use evidence::note::digest;
-use evidence::note::name;
+use evidence::note::{digest, name};
 
 /// Relative to the workspace.
 const FOLDER: &str = ".mycode/plans";

@@ -6,15 +6,16 @@ use std::path::Path;
 use super::compactor::{self, CompactionCx, Compactor, FitError};
 use super::fixed_prompt::FixedPrompt;
 use super::request::{NextRequest, RequestSizes};
-use super::user_edits;
 use crate::control::{Events, TurnControl, notice};
 use crate::sampling::sampler::Sampler;
 use crate::session::conversation::Conversation;
 use base::config::settings::{Binding, ContextSettings};
+use base::model::item::ItemId;
 use base::model::request::Params;
 use base::protocol::event::{Event, Level, WindowState};
-use base::protocol::ledger::LedgerView;
+use base::protocol::ledger::{ContextEdit, LedgerView};
 use base::protocol::notice as texts;
+use context::history::user_edits::{self, UserEditPlan};
 use context::session::log::LogError;
 
 pub struct ContextWindow {
@@ -122,7 +123,7 @@ impl ContextWindow {
             Err(failed @ FitError::TooSmall { .. }) => failed,
             other => return other,
         };
-        match user_edits::release_pins(conversation)? {
+        match release_pins(conversation)? {
             0 => Err(failed),
             released => {
                 control.notice(Level::Warning, texts::unpinned_all(released));
@@ -149,7 +150,7 @@ impl ContextWindow {
 
     /// Undoes the last compaction; its entries return in the form they had. Returns the new size, or why not.
     pub fn uncompact(&mut self, conversation: &mut Conversation) -> Result<Result<u64, String>, LogError> {
-        let planned = user_edits::plan_uncompact(self.sizes(conversation));
+        let planned = plan_uncompact(self.sizes(conversation));
         if planned.is_ok() {
             self.compactor.drop_task();
             conversation.unarchive()?;
@@ -167,9 +168,9 @@ impl ContextWindow {
         let edits = control.take_edits();
         let (any, mut changed) = (!edits.is_empty(), false);
         for (edit, id) in edits {
-            let (level, text) = match user_edits::plan(self.sizes(conversation), edit, id) {
+            let (level, text) = match plan_edit(self.sizes(conversation), edit, id) {
                 Ok(plan) => {
-                    user_edits::apply(conversation, &plan)?;
+                    apply_edit(conversation, &plan)?;
                     changed = true;
                     (Level::Info, plan.message)
                 }
@@ -223,4 +224,57 @@ impl ContextWindow {
             self.prompt.sent_rules.as_ref(),
         )
     }
+}
+
+// The user's edits of the context: pin, drop, restore, undo a compaction. Each is applied and logged, or
+// refused with the reason. A pin must never make a request larger than the window.
+
+fn plan_edit(sizes: RequestSizes<'_>, edit: ContextEdit, id: ItemId) -> Result<UserEditPlan, String> {
+    let plan = user_edits::plan(&sizes.conversation.state.history, edit, id)?;
+    let (size, grows_by) = (sizes.estimated(), sizes.calibrated(plan.grows_by));
+    // Exceeding the compaction limit is fine: compaction makes room again for what the user asked for.
+    let most = sizes.settings.window_tokens.saturating_sub(sizes.settings.output_reserve_tokens);
+    if grows_by > 0 && size + grows_by >= most {
+        return Err(texts::restore_too_large(id, grows_by, most.saturating_sub(size)));
+    }
+    let pinned = pinned_with(sizes, &plan);
+    if pinned > sizes.limit() / 2 {
+        return Err(texts::pin_too_large(id, pinned));
+    }
+    Ok(plan)
+}
+
+/// Tokens that `plan` would leave pinned; 0 if it pins nothing.
+fn pinned_with(sizes: RequestSizes<'_>, plan: &UserEditPlan) -> u64 {
+    let Some((ids, true)) = &plan.pin else { return 0 };
+    let entries = sizes.conversation.state.history.entries().iter();
+    let pinned = entries.filter(|entry| entry.pinned || ids.contains(&entry.id));
+    let tokens: u64 = pinned.map(|entry| u64::from(entry.tokens())).sum();
+    sizes.calibrated(tokens + plan.grows_by)
+}
+
+fn apply_edit(conversation: &mut Conversation, plan: &UserEditPlan) -> Result<(), LogError> {
+    if let Some(batch) = &plan.batch {
+        conversation.adopt(batch)?;
+    }
+    if let Some((ids, pinned)) = &plan.pin {
+        conversation.pin(ids, *pinned)?;
+    }
+    Ok(())
+}
+
+fn release_pins(conversation: &mut Conversation) -> Result<usize, LogError> {
+    let entries = conversation.state.history.entries().iter();
+    let pinned: Vec<ItemId> = entries.filter(|entry| entry.pinned).map(|entry| entry.id).collect();
+    if !pinned.is_empty() {
+        conversation.pin(&pinned, false)?;
+    }
+    Ok(pinned.len())
+}
+
+/// The size in tokens after undoing the last compaction, or why that is refused.
+fn plan_uncompact(sizes: RequestSizes<'_>) -> Result<u64, String> {
+    let growth = sizes.conversation.state.history.unarchive_growth().ok_or(texts::NOTHING_TO_UNCOMPACT)?;
+    let size = sizes.estimated() + sizes.calibrated(growth);
+    if size >= sizes.limit() { Err(texts::uncompact_too_large(size, sizes.limit())) } else { Ok(size) }
 }

@@ -5,4 +5,3 @@ pub mod context_window;
 pub mod fixed_prompt;
 pub mod request;
 pub mod summary_task;
-pub mod user_edits;

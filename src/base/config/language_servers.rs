@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::trusted::agent_files::AgentFile;
-use crate::file;
-use crate::path;
+use crate::{file, path};
 
 const SHIPPED: &str = include_str!("language_servers.toml");
 

@@ -1,8 +1,7 @@
 //! Picks a folder for temporary files: never inside the user's project, whatever `TMPDIR` says.
 
-use std::env;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{env, io};
 
 use crate::system::os;
 

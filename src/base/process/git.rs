@@ -1,12 +1,11 @@
 //! Runs the user's git, with the user's settings but without hooks: a model may just have written one, and it would run
 //! outside the sandbox. There is no one to answer a question, and it has a time limit.
 
-use std::env;
 use std::ffi::OsStr;
-use std::io;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
+use std::{env, io};
 
 use thiserror::Error;
 use tokio::process::Command;

@@ -15,11 +15,9 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::quiet;
-use super::reap;
-use crate::file;
-use crate::secret;
+use super::{quiet, reap};
 use crate::system::os::{self, Handle, Signal};
+use crate::{file, secret};
 
 /// Between the polite and the final signal, after a timeout and after an interrupt by the user.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(300);

@@ -13,9 +13,8 @@ use parking_lot::Mutex;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use super::reap;
-use super::run::{LaunchWrapper, clean_environment, prepare};
-use super::{run, task};
+use super::run::{self, LaunchWrapper, clean_environment, prepare};
+use super::{reap, task};
 use crate::system::os::{self, Handle, Signal};
 
 const COMPLAINT_BYTES: usize = 8 * 1024;

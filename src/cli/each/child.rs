@@ -1,10 +1,9 @@
 //! One task as a child process: how it starts, how it ends with its batch, and what its output says.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::Stdio;
+use std::{fs, io};
 
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;

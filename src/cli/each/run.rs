@@ -11,8 +11,7 @@ use crate::cli::report::Failure;
 use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
 use crate::cli::setup::open;
 use base::config::paths::Paths;
-use base::file;
-use base::text;
+use base::{file, text};
 
 pub async fn run(
     cli: &SharedArgs,

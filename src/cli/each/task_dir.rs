@@ -1,8 +1,7 @@
 //! Where a batch's task works: a git worktree, a copied folder, or the folder itself.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::cli::report::{Failure, OrFail};
 use agent::build::git::{self, Worktree};

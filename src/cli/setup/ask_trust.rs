@@ -6,11 +6,10 @@ use std::path::Path;
 use super::ask::{answer, yes};
 use crate::cli::report::{self, Failure};
 use base::config::paths::Paths;
-use base::config::trusted::active;
 use base::config::trusted::held_back::HeldBack;
 use base::config::trusted::own_files::OwnFiles;
-use base::config::trusted::project_file;
 use base::config::trusted::trust::{Definition, Trust};
+use base::config::trusted::{active, project_file};
 use base::text::{elide, plural};
 use base::{file, sanitize};
 

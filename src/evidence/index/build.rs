@@ -11,7 +11,6 @@ use rustc_hash::FxHashMap;
 
 use super::format::Postings;
 use super::segment::{Doc, FIELDS, Field, SegmentWriter, key};
-use crate::text::chunks;
 use crate::text::kind::FilePurpose;
 use crate::text::language::FileLanguage;
 use crate::text::symbols;
@@ -176,7 +175,7 @@ impl Buffer {
         let text = detector::blank(&text, TextSource::of_file(&path));
         let number = self.docs.len() as u32;
         let mut passages = Vec::new();
-        chunks::cut(&text, |passage| {
+        each_passage(&text, |passage| {
             passages.push(self.count(passage));
             self.store(Field::Body, self.passages);
             self.passages += 1;
@@ -278,4 +277,51 @@ fn read(path: &Path, limit: u64) -> String {
         Ok((text, _)) if wide => text,
         _ => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     })
+}
+
+// Cuts a file into passages of about a screen, so that the best part of a long file can be ranked.
+
+/// A passage has at least this many lines and ends at the next blank line or unindented definition.
+const MIN_LINES: usize = 40;
+const MAX_LINES: usize = 80;
+const MAX_BYTES: usize = 4_000;
+
+fn each_passage<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
+    let mut start = 0;
+    let mut lines = 0_usize;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let margin = line.trim_end().is_empty() || !line.starts_with([' ', '\t', '}', ')', ']']);
+        let full = lines >= MIN_LINES && margin
+            || lines >= MAX_LINES
+            || at - start + line.len() > MAX_BYTES && lines > 0;
+        if full {
+            each(&text[start..at]);
+            start = at;
+            lines = 0;
+        }
+        at += line.len();
+        lines += 1;
+    }
+    if start < text.len() {
+        each(&text[start..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passages_cover_the_text() {
+        let text: String =
+            (0..500).map(|n| if n % 7 == 0 { "\n".into() } else { format!("    line {n}\n") }).collect();
+        let mut joined = String::new();
+        each_passage(&text, |passage| {
+            assert!(passage.lines().count() <= MAX_LINES);
+            joined.push_str(passage);
+        });
+        assert_eq!(joined, text);
+        each_passage("", |_| unreachable!());
+    }
 }

@@ -10,12 +10,10 @@ use super::error::NoteError;
 use super::folder::{ARCHIVE, FolderEntry, INDEX_FILE, Lock, NoteFolder};
 use super::name;
 use super::record::{Note, NoteFacts, NoteKind, USUAL_IMPORTANCE};
-use base::clock;
-use base::file;
 use base::folder::atomic_write::Expect;
 use base::format::{encoding, frontmatter};
 use base::pattern::Pattern;
-use base::text;
+use base::{clock, file, text};
 
 /// Larger files are left out: notes are meant to be read.
 pub const MAX_NOTE_BYTES: u64 = 1024 * 1024;

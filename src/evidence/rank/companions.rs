@@ -12,11 +12,10 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-use super::fields;
-use super::links;
 use super::names::{ENTRANCES, Names, folder_of, stem_of};
 use super::signals::best;
 use super::verbatim::text_of;
+use super::{fields, links};
 use crate::commits::history::CommitHistory;
 use crate::commits::similar;
 use crate::index::format::Damaged;

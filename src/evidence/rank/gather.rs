@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use super::fields;
-use super::links;
 use super::names::Names;
 use super::query::Query;
 use super::signals::{Columns, Signal, best};
-use super::verbatim;
+use super::{fields, links, verbatim};
 use crate::commits::history::CommitHistory;
 use crate::index::format::Damaged;
 use crate::index::store::Index;

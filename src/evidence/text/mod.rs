@@ -1,6 +1,5 @@
 //! Analyzes a single text: passages, symbols, the kind of file.
 
-pub mod chunks;
 pub mod kind;
 pub mod language;
 pub mod symbols;

@@ -3,7 +3,6 @@
 pub mod compat;
 pub mod human;
 pub mod json;
-pub mod markdown;
 pub mod output_schema;
 pub mod printer;
 pub mod run;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::markdown::markdown;
 use super::output_schema::{self, OutputSchema};
 use super::printer::{ModelAnswer, Printer, failed};
 use base::model::item::{Item, ItemId, ReminderTopic};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
+use base::protocol::ledger::{LedgerRow, LedgerView};
 use base::protocol::op::{Op, Work};
+use base::text::human_tokens;
 
 pub struct TurnAnswer {
     schema: Option<OutputSchema>,
@@ -103,4 +104,29 @@ fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
 fn invalid(why: &str) -> EndReason {
     let hint = "the answer is saved in the session. Describe the fields in the task, or simplify the schema";
     failed(&format!("the answer is not valid against the schema: {why}"), hint, FailureCause::Schema)
+}
+
+// What answers a command such as `/cost`, for programs and editors.
+
+pub fn markdown(event: &Event) -> Option<String> {
+    match event {
+        Event::Ledger(view) => Some(ledger(view)),
+        Event::Status(rows) | Event::Cost(rows) => {
+            Some(rows.iter().map(|(name, value)| format!("- {name}: {value}\n")).collect())
+        }
+        _ => None,
+    }
+}
+
+fn ledger(view: &LedgerView) -> String {
+    let (total, window) = (human_tokens(view.total_tokens), human_tokens(view.window_tokens));
+    let mut text = format!(
+        "{total} of {window} tokens\n\n| id | layer | tokens | form | origin |\n|---|---|---|---|---|\n"
+    );
+    for row in &view.rows {
+        let LedgerRow { id, layer, tokens, form, .. } = row;
+        let origin = row.origin.replace('|', "\\|");
+        text.push_str(&format!("| {id} | {layer} | {tokens} | {form} | {origin} |\n"));
+    }
+    text
 }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::tui::msg::Msg;
-use crate::tui::popup::completion::shell_words::last_word;
+use crate::tui::popup::completion::complete::last_word;
 use base::config::files::source;
 use base::config::theme::ThemeName;
 use base::folder::atomic_write::{self, Expect};

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use base::clock;
 use base::config::settings::{MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin};
-use base::file;
 use base::folder::update::update;
+use base::{clock, file};
 
 const VERSION: u32 = 1;
 const MAX_BYTES: u64 = 256 * 1024;

@@ -11,9 +11,7 @@ use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
 use crate::anthropic::provider as anthropic;
-use crate::wire::address;
-use crate::wire::http;
-use crate::wire::key_command;
+use crate::wire::{address, http, key_command};
 use base::config::settings::{ProviderKind, ProviderSettings};
 
 /// For a local server's model list.

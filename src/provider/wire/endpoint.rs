@@ -8,9 +8,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url};
 
 use super::address::{self, Host};
-use super::error_mapping;
 use super::http::{self, BodyError, bounded_text, build_client, causes, display_url, parse};
-use super::key_command;
+use super::{error_mapping, key_command};
 use base::config::settings::{KeySource, ProviderSettings};
 use base::model::provider::ProviderError;
 use base::secret::Secret;

@@ -7,12 +7,11 @@ use futures_util::StreamExt;
 use tokio::time::Instant;
 
 use super::http;
-use base::clock;
 use base::config::settings::ProviderSettings;
 use base::model::provider::{ProviderError, ReplyStream, Retry};
 use base::model::stream::StreamEvent;
 use base::protocol::event::WAITING;
-use base::text;
+use base::{clock, text};
 
 #[derive(Clone, Debug)]
 pub struct RetryPolicy {

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use base::clock;
 use base::model::envelope::Envelope;
 use base::model::item::Item;
-use base::sanitize;
 use base::text::one_line;
+use base::{clock, sanitize};
 use context::session::effective::{EffectiveEntry, EffectiveSession};
 use frontend::tui::transcript::tool;
 

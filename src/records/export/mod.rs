@@ -3,7 +3,6 @@
 
 pub mod atif;
 pub mod html;
-pub mod json;
 pub mod markdown;
 pub mod svg;
 pub mod write;

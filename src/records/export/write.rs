@@ -3,14 +3,15 @@
 use std::io;
 use std::path::Path;
 
+use serde_json::{Value, json};
 use strum::EnumString;
 use thiserror::Error;
 
-use super::{atif, html, json, markdown, svg};
+use super::{atif, html, markdown, svg};
 use base::config::theme::ThemeName;
 use base::file::FileError;
 use base::folder::atomic_write::{self, Expect};
-use context::session::effective::EffectiveSession;
+use context::session::effective::{EffectiveEntry, EffectiveSession};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString)]
 #[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_format)]
@@ -68,7 +69,7 @@ pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
     Ok(match options.format {
         ExportFormat::Markdown => markdown::render(&session),
         ExportFormat::Html => html::render(&session),
-        ExportFormat::Json | ExportFormat::Atif => json::render(&session),
+        ExportFormat::Json | ExportFormat::Atif => as_json(&session),
         ExportFormat::Svg => svg::render(&session, options.columns, options.theme),
     })
 }
@@ -92,4 +93,32 @@ pub fn format_of(file: &Path) -> Option<ExportFormat> {
 pub fn by_ending(log: &Path, file: &Path, force: bool) -> Result<(), String> {
     let options = ExportOptions { format: format_of(file).unwrap_or_default(), ..ExportOptions::default() };
     write(log, file, options, force).map_err(|error| error.to_string())
+}
+
+// JSON export: one object. Fields may be added, but never change meaning.
+//
+// - `format`: `"mycode-session"`; `version`: 1.
+// - `session`: `id`, `workspace`, `created_ms` (since the Unix epoch), `app` (our version).
+// - `items`: oldest first: `id`, `ms` and `item`, one of `user`, `assistant`, `reasoning` (each with
+//   `text`), `tool_call` (`id`, `name`, `args`), `tool_result` (`call_id`, `tool`, `envelope` with `status`,
+//   `data`, `body`, `text`, `error`), `summary`, `reminder`, `image`.
+// - `turns`: `after` (the item before its end) and `end` (`reason`, `steps`, `usage`, `elapsed_ms`).
+
+fn as_json(session: &EffectiveSession) -> String {
+    let (mut items, mut turns) = (Vec::new(), Vec::new());
+    for (id, standing) in &session.all {
+        match standing {
+            EffectiveEntry::Item(ms, item) => items.push(json!({"id": id, "ms": ms, "item": item})),
+            EffectiveEntry::TurnEnd(end) => turns.push(json!({"after": id, "end": end})),
+        }
+    }
+    let meta = session.meta.as_ref().map_or(Value::Null, |meta| {
+        json!({
+            "id": meta.id, "workspace": meta.workspace, "created_ms": meta.created_ms, "app": meta.app,
+        })
+    });
+    let whole = json!({
+        "format": "mycode-session", "version": 1, "session": meta, "items": items, "turns": turns,
+    });
+    format!("{whole:#}\n")
 }

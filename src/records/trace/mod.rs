@@ -3,7 +3,6 @@
 pub mod compare;
 pub mod metrics;
 pub mod past;
-pub mod past_table;
 pub mod policy;
 pub mod recording;
 pub mod simulate;

@@ -12,9 +12,8 @@ use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
 use context::compaction::thresholds::Thresholds;
 use context::compress::tool_result::ToolResultCompressor;
-use context::history::entry;
 use context::history::manager::HistoryManager;
-use context::history::normalize;
+use context::history::{entry, normalize};
 use context::summary::compressor;
 use context::tokens::estimate::estimate;
 

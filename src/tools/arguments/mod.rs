@@ -2,7 +2,6 @@
 
 pub mod coerce;
 pub mod ignored;
-pub mod names;
 pub mod normalize;
 pub mod tool_names;
 pub mod translate;

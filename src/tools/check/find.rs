@@ -30,8 +30,12 @@ pub fn of_command(script: &str, calls: &[Call]) -> Option<Check> {
     Some(check)
 }
 
-/// An unknown program behind a runner, such as `npx`, whose output says that tests ran.
-pub fn of_runner_output(output: &str, calls: &[Call]) -> Option<Check> {
+/// As [`of_command`]; an unknown program behind a runner, such as `npx`, is a check if its output says that tests ran.
+pub fn of_run(script: &str, calls: &[Call], output: &str) -> Option<Check> {
+    of_command(script, calls).or_else(|| of_runner(calls, output))
+}
+
+fn of_runner(calls: &[Call], output: &str) -> Option<Check> {
     let runner = calls.iter().find(|call| programs::is("runner", call.name()))?;
     let words: Vec<&str> = runner.argv.iter().take(2).map(|arg| arg.text.as_str()).collect();
     let check = check(words.join(" "), CheckKind::Test, &[]);
@@ -255,7 +259,7 @@ mod tests {
     fn a_runner_says_that_tests_ran() {
         let of = |script: &str, output: &str| {
             let calls = interpreter::calls(script, Path::new("/"), None).unwrap_or_default();
-            of_runner_output(output, &calls).map(|check| check.name)
+            of_runner(&calls, output).map(|check| check.name)
         };
         let output = "ok 1 a\n\n# tests 12\n# pass 12\n";
         assert_eq!(of("npx new-runner 'test/*.js' | tail -5", output).as_deref(), Some("npx new-runner"));

@@ -10,11 +10,10 @@ use crate::file::matching::lines::Lines;
 use crate::file::matching::match_edit::{self, TextEdit};
 use crate::file::matching::slips;
 use crate::paths::PathTarget;
-use base::file;
 use base::folder::exact;
 use base::format::encoding;
-use base::sanitize;
 use base::text::elide;
+use base::{file, sanitize};
 use guard::redact::detector::TextSource;
 
 const STALE_DIFF_LINES: usize = 40;

@@ -1,7 +1,8 @@
 //! Read: numbered lines, page by page, in bounded memory for any file size. Remembers the content for later edits.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
+use std::io::Read as _;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 
 use serde::Deserialize;
 
@@ -10,13 +11,12 @@ use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::file::matching::lines::Lines;
 use crate::paths::{PathTarget, disk_error, open, read_access, read_at};
-use base::clock;
-use base::file;
 use base::format::encoding::{self, Encoding};
 use base::format::picture;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::observation::{Observation, View};
 use base::text::{human_bytes, one_line, plural};
+use base::{clock, file};
 use guard::policy::access::Access;
 use guard::redact::detector::TextSource;
 

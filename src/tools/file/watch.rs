@@ -3,11 +3,10 @@
 
 use super::change::unified;
 use crate::cx::ToolCx;
-use base::file;
 use base::folder::exact;
 use base::format::encoding;
-use base::path;
 use base::text::{elide, plural};
+use base::{file, path};
 use guard::redact::detector::TextSource;
 
 const DIFF_LINES: usize = 40;

@@ -7,10 +7,8 @@
 
 pub mod answer;
 pub mod callback;
-pub mod condition;
 pub mod event;
 pub mod listing;
-pub mod matcher;
 pub mod notice;
 pub mod process;
 pub mod runner;

@@ -14,9 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::settings::HookProgram;
 use base::config::trusted::plugin;
-use base::process::reap;
 use base::process::run::KillOnDrop;
-use base::process::task;
+use base::process::{reap, task};
 use base::secret;
 use base::system::os::{self, Signal};
 

@@ -8,11 +8,10 @@ use memchr::memmem;
 
 use crate::cx::ToolCx;
 use crate::file::change::EDIT_LIMIT_BYTES;
-use base::file;
 use base::folder::exact;
 use base::model::observation::View;
-use base::path;
 use base::search::words::listed;
+use base::{file, path};
 use guard::shell::interpret::call::{Arg, Call};
 
 /// Programs that print lines of the files they are given.

@@ -13,8 +13,6 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::decode::readable;
-use base::clock;
-use base::file;
 use base::model::envelope::Envelope;
 use base::model::observation::{Command, Observation};
 use base::model::usage::Usage;
@@ -22,6 +20,7 @@ use base::process::run::{self, CommandOutcome, CommandSpec};
 use base::process::task;
 use base::protocol::event::JobRow;
 use base::text::one_line;
+use base::{clock, file};
 
 /// Unread output kept in memory; older output is only in the file.
 const UNREAD_BYTES: usize = 64 * 1024;

@@ -9,13 +9,12 @@ use super::{file_view, hints};
 use crate::check::find;
 use crate::cx::ToolCx;
 use crate::output::Keep;
-use base::file;
 use base::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use base::model::observation::{Command, Observation};
-use base::path;
 use base::process::run::{CommandOutcome, Exit};
 use base::system::os;
 use base::text::{human_bytes, plural};
+use base::{file, path};
 use guard::redact::detector::TextSource;
 
 pub const KEEP_BYTES: usize = 128 * 1024;
@@ -123,7 +122,7 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
         cwd: Some(path::display(&cx.root, &cx.shell.cwd())),
         duration_ms: Some(took.as_millis() as u64),
         output_bytes: Some(outcome.output.total_bytes),
-        check: find::of_command(&run.command, &cx.calls).or_else(|| find::of_runner_output(&body, &cx.calls)),
+        check: find::of_run(&run.command, &cx.calls, &body),
         ..Command::default()
     };
     if !outcome.timed_out && !outcome.cancelled {

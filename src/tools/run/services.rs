@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use base::file;
 use base::folder::update::update;
-use base::process::quiet;
-use base::process::reap;
 use base::process::run::{clean_environment, exit_of};
+use base::process::{quiet, reap};
 use base::protocol::event::ServiceRow;
 use base::system::os::{self, Signal};
 

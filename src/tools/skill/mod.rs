@@ -3,4 +3,3 @@
 pub mod definition;
 pub mod fill;
 pub mod set;
-pub mod suggest;

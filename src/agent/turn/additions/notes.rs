@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::session::conversation::Conversation;
-use base::clock;
 use base::config::settings::NoteLimits;
 use base::model::item::Item;
-use base::sanitize;
+use base::{clock, sanitize};
 use context::mention;
 use context::tokens::estimate;
 use evidence::hints::ContextPacket;

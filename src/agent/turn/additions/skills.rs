@@ -17,8 +17,7 @@ use base::text::elide;
 use context::history::entry::HistoryEntry;
 use context::session::log::LogError;
 use tools::plan::skill;
-use tools::skill::set::SkillSet;
-use tools::skill::suggest;
+use tools::skill::set::{self, SkillSet};
 
 /// Most skills named per message, and characters of each description.
 const NAMED: usize = 2;
@@ -55,7 +54,7 @@ impl SkillHints {
     /// The block that names the skills and rules clearly relevant to `text`.
     pub fn may_fit(&self, text: &str, told: &HashSet<String>) -> Option<String> {
         let rules: Vec<(&str, &str)> = self.rules.iter().map(|(path, about)| (&**path, &**about)).collect();
-        let rules: Vec<_> = suggest::clear(text, &rules, NAMED).into_iter().map(|at| rules[at]).collect();
+        let rules: Vec<_> = set::clearly_about(text, &rules, NAMED).into_iter().map(|at| rules[at]).collect();
         let skills = self.skills.clearly_about(text, NAMED).into_iter();
         let skills: Vec<(&str, &str)> = skills.map(|skill| (&*skill.name, &*skill.description)).collect();
         let block = |heading: &str, named: &[(&str, &str)]| {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::blocks::{self, BlockInputs, MessageKind};
-use super::images;
-use super::message;
+use super::{images, message};
 use crate::control::{Events, TurnControl, notice};
 use crate::hooks::turn_hooks;
 use crate::parts::Agent;

@@ -4,15 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use MessageKind::{Again, NewTurn, Steering};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::images;
-use super::machine;
-use super::prompt_expansion;
-use super::task_context;
+use super::{images, machine, prompt_expansion, task_context};
 use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::turn::additions::{notes, skills, survey};
@@ -70,8 +68,6 @@ pub enum MessageKind {
     Again,
     NewTurn,
 }
-
-use MessageKind::{Again, NewTurn, Steering};
 
 type MakeBlock = for<'a> fn(&'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>>;
 

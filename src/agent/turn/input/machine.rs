@@ -6,13 +6,10 @@ use std::sync::Arc;
 
 use crate::calls::dispatcher::Dispatcher;
 use base::deadline::Deadline;
-use base::process::machine;
-use base::process::programs;
-use base::process::task;
-use base::repository;
-use base::sanitize;
+use base::process::{machine, programs, task};
 use base::search::walk::{self, Walk};
 use base::system::os;
+use base::{repository, sanitize};
 use guard::redact::detector::TextSource;
 use tools::check::project;
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::blocks::{self, BlockInputs, MessageKind};
-use super::images;
-use super::machine;
+use super::{images, machine};
 use crate::control::TurnControl;
 use crate::hooks::turn_hooks;
 use crate::parts::Agent;

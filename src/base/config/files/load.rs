@@ -14,16 +14,14 @@ use crate::config::error::{ConfigError, bad};
 use crate::config::language_servers::ServersSetting;
 use crate::config::paths::Paths;
 use crate::config::permission_rules::{self, PermissionLists, RuleSource};
-use crate::config::provider::models;
-use crate::config::provider::provider_section;
 use crate::config::provider::vendors::{VENDORS, Var, Vendor};
+use crate::config::provider::{models, provider_section};
 use crate::config::settings::{
     ContextSettings, KeySource, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, NoteLimits, Origin, Permission,
     ProviderKind, ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
 };
-use crate::config::trusted::active;
 use crate::config::trusted::own_files::OwnFiles;
-use crate::config::trusted::project_file;
+use crate::config::trusted::{active, project_file};
 use crate::secret::Secret;
 
 const DEFAULTS: &str = include_str!("../../../../config.toml");

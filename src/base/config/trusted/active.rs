@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use super::own_files::OwnFiles;
-use super::plugin;
-use super::project_file;
 use super::trust::{Definition, Trust};
+use super::{plugin, project_file};
 use crate::config::paths::Paths;
 use crate::text::and_list;
 

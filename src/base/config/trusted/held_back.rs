@@ -11,12 +11,11 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock;
-use crate::file;
 use crate::folder::atomic_write::{self, Expect};
 use crate::folder::update::update;
 use crate::format::path_text;
 use crate::system::os;
+use crate::{clock, file};
 
 const HELD: &str = "held-back-rules.json";
 const RELEASED: &str = "released-rules.json";

@@ -18,9 +18,8 @@ use tools::mcp::client::connector::ServerPlace;
 use tools::mcp::client::error::McpError;
 use tools::mcp::client::handler::Caller;
 use tools::mcp::config::server::{OAuth, Server, Transport};
-use tools::mcp::describe;
-use tools::mcp::result;
 use tools::mcp::servers::Servers;
+use tools::mcp::{describe, result};
 use tools::ports::Asker;
 
 /// Returns whether all servers answer.

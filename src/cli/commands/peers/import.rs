@@ -1,6 +1,7 @@
 //! `mycode import`: continues a session that was started in another agent.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
+use std::io::Write as _;
 use std::path::Path;
 
 use clap::Args;
@@ -9,10 +10,9 @@ use crate::cli::args::SharedArgs;
 use crate::cli::commands::work::chat;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open::{self, SessionSelector};
-use base::clock;
 use base::config::paths::Paths;
 use base::path::on_one_line;
-use base::text;
+use base::{clock, text};
 use records::import::peers::found::PeerSession;
 use records::import::peers::list::{self, Peer};
 use records::import::transcript::Step;

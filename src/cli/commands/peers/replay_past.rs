@@ -7,12 +7,10 @@ use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
-use base::parallel;
-use base::text;
+use base::{parallel, text};
 use context::report::period;
 use records::import::write;
-use records::trace::past::PastCost;
-use records::trace::past_table;
+use records::trace::past::{self, PastCost};
 
 pub fn run(cli: &SharedArgs, args: &ReplayArgs, from: &str) -> Result<(), Failure> {
     let peer = import::peer(from)?;
@@ -46,5 +44,5 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs, from: &str) -> Result<(), Failur
         let when = args.since.as_deref().map_or(String::new(), |since| format!(" since {since}"));
         return report::say(&format!("No {} sessions with an answer were found{when}.\n", peer.title));
     }
-    report::say(&past_table::render(&past, peer.title))
+    report::say(&past::render(&past, peer.title))
 }

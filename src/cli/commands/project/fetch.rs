@@ -1,11 +1,10 @@
 //! Fetches a plugin: copies a folder, gets one commit of a repository, or unpacks an npm package without running its scripts
 //! (Claude Code's marketplace reference, read on 27 November 2026).
 
-use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
+use std::{fs, io};
 
 use serde_json::Value;
 use tokio::process::Command;

@@ -7,6 +7,5 @@ pub mod notes;
 pub mod plugin;
 pub mod policy;
 pub mod sandbox;
-pub mod sandbox_restore;
 pub mod skills;
 pub mod trust;

@@ -1,16 +1,14 @@
 //! `mycode policy check`: the verdict for a command and each program in it. Runs nothing.
 
-use serde_json::{Value, json};
-
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
 
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::{limits, open};
 use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use base::config::settings::Permission;
-use base::sanitize;
-use base::text;
+use base::{sanitize, text};
 use guard::policy::command::AssessedCall;
 use guard::policy::rules::Rules;
 use guard::policy::verdict::Verdict;

@@ -2,21 +2,25 @@
 //! the exit code is the command's.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::{Args, Subcommand};
 
-use super::sandbox_restore;
-use super::sandbox_restore::RestoreArgs;
 use crate::cli::args::SharedArgs;
-use crate::cli::report::Failure;
+#[cfg(target_os = "linux")]
+use crate::cli::report::OrFail;
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use base::config::settings::Permission;
 use base::secret;
 use base::system::os;
+#[cfg(target_os = "linux")]
+use base::{config::paths::Paths, path::on_one_line};
 use guard::policy::rules::Rules;
+#[cfg(target_os = "linux")]
+use guard::sandbox::linux::guard::set_aside;
 use guard::sandbox::probe;
 use guard::sandbox::session::Sandbox;
 use guard::sandbox::spec::{Confinement, SandboxLevel};
@@ -49,7 +53,7 @@ pub enum SandboxAction {
 /// Returns only if the command couldn't be started.
 pub fn run(cli: &SharedArgs, args: &SandboxArgs) -> Result<u8, Failure> {
     if let Some(SandboxAction::Restore(args)) = &args.action {
-        return sandbox_restore::run(cli, args).map(|()| 0);
+        return restore(cli, args).map(|()| 0);
     }
     let opened = open::open(&cli.model, Permission::Auto)?;
     let words: Vec<OsString> = match &args.command[..] {
@@ -136,4 +140,61 @@ fn enter(
         }
         Ok(os::become_program(&mut command))
     }
+}
+
+#[derive(Args, Debug)]
+pub struct RestoreArgs {
+    /// List what was moved aside, also without NAME
+    #[arg(long)]
+    list: bool,
+
+    /// What to put back: its name in the list (or a prefix of it), or its path
+    name: Option<PathBuf>,
+}
+
+#[cfg(target_os = "linux")]
+fn restore(cli: &SharedArgs, args: &RestoreArgs) -> Result<(), Failure> {
+    // Don't load the configuration: a planted one may be unreadable.
+    let workspace = open::workspace(cli.model.folder.as_deref())?;
+    let all = set_aside::list(&Paths::from_env().state.join("set-aside"));
+    let Some(wanted) = args.name.as_ref().filter(|_| !args.list) else {
+        let rows: Vec<String> = all
+            .iter()
+            .map(|one| format!("{}  {}\n", one.id, on_one_line(&one.origin.to_string_lossy())))
+            .collect();
+        if rows.is_empty() {
+            return report::say("Nothing was moved aside.\n");
+        }
+        let how = "`mycode sandbox restore NAME` puts one back where it was.\n";
+        return report::say(&(rows.concat() + how));
+    };
+    let text = wanted.to_string_lossy();
+    let is_meant = |one: &&set_aside::SetAside| {
+        !text.is_empty() && one.id.starts_with(&*text) || one.origin == workspace.join(wanted)
+    };
+    let found: Vec<_> = all.iter().filter(is_meant).collect();
+    let one = match found.as_slice() {
+        [one] => one,
+        [] => {
+            let hint = "`mycode sandbox restore` lists all";
+            return Err(Failure::usage(format!("nothing named '{text}' was moved aside"), hint));
+        }
+        several => {
+            let hint = "`mycode sandbox restore` lists all; give the first column of one";
+            return Err(Failure::usage(format!("'{text}' matches {} entries", several.len()), hint));
+        }
+    };
+    let (origin, path) =
+        (on_one_line(&one.origin.to_string_lossy()), on_one_line(&one.path.to_string_lossy()));
+    one.restore().or_task(
+        format!("{origin} could not be restored"),
+        format!("it is still at {path}; move what took its place, or recreate the folder"),
+    )?;
+    report::say(&format!("Restored {origin}.\n"))
+}
+
+/// Nothing is moved aside on other systems.
+#[cfg(not(target_os = "linux"))]
+fn restore(_: &SharedArgs, _: &RestoreArgs) -> Result<(), Failure> {
+    report::say("Nothing was moved aside.\n")
 }

@@ -7,11 +7,10 @@ use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
-use base::config::trusted::active;
 use base::config::trusted::held_back::HeldBack;
 use base::config::trusted::own_files::OwnFiles;
-use base::config::trusted::project_file;
 use base::config::trusted::trust::Trust;
+use base::config::trusted::{active, project_file};
 use base::sanitize;
 
 #[derive(Args, Debug)]

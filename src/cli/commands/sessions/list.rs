@@ -5,9 +5,8 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use base::clock;
 use base::config::settings::Permission;
-use base::text;
+use base::{clock, text};
 use context::session::{list, outcomes};
 use evidence::terms::translate;
 

@@ -3,14 +3,12 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use clap::Args;
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use clap::Args;
-
 use super::exec::worktree;
-use crate::cli::args::{STAGES, choice};
-use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
+use crate::cli::args::{STAGES, SharedArgs, UNATTENDED_WAIT, choice};
 use crate::cli::each::own_tree::OwnTree;
 use crate::cli::report::{self, Failure};
 use crate::cli::runs::background::{self, BackgroundArgs};

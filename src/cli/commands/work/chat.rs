@@ -6,9 +6,8 @@ use clap::Args;
 
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
-use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
-use crate::cli::setup::{ask, questions};
+use crate::cli::setup::{agent_setup, ask, questions};
 use agent::assemble;
 use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
@@ -16,8 +15,7 @@ use base::protocol::op::{Op, Quick};
 use context::session::log;
 use frontend::tui::plain;
 use frontend::tui::run::{self as tui, TuiOutcome};
-use frontend::tui::terminal::keymap;
-use frontend::tui::terminal::setup;
+use frontend::tui::terminal::{keymap, setup};
 
 #[derive(Args, Debug)]
 pub struct ResumeArgs {

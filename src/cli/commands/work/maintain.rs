@@ -3,12 +3,10 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::json;
 
-use clap::Args;
-
-use crate::cli::args::SharedArgs;
-use crate::cli::args::{PHASES, choice};
+use crate::cli::args::{PHASES, SharedArgs, choice};
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, OpenedProject, SessionSelector};

@@ -9,8 +9,7 @@ use serde_json::json;
 
 use crate::cli::report::{self, Failure};
 use crate::cli::runs::log::RunLog;
-use crate::cli::runs::record;
-use crate::cli::runs::state;
+use crate::cli::runs::{record, state};
 use base::clock;
 use base::system::os::{self, Signal};
 use base::text::{dollars, one_line};

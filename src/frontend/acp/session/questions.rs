@@ -10,11 +10,12 @@ use agent_client_protocol_schema::v1::{
     RequestPermissionResponse, SessionId, StringPropertySchema, ToolCallContent, ToolCallLocation,
     ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::BoxFuture;
+use futures_util::future::FutureExt as _;
 use serde_json::json;
 
 use crate::acp::connection::Client;
-use crate::acp::updates::{diff, tool_call};
+use crate::acp::updates::tool_call;
 use base::config::settings::Permission;
 use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
 
@@ -48,9 +49,10 @@ fn approval(request: &ApprovalRequest, root: &Path) -> ToolCallUpdateFields {
     let begun = tool_call::begun(&request.call_id, &request.tool, &request.title, "", root);
     let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Pending).kind(begun.kind);
     let mut fields = fields.title(request.title.clone()).name(request.tool.clone());
-    let places = if request.is_diff { diff::places(&request.detail, root) } else { Vec::new() };
+    let places = if request.is_diff { tool_call::diff_places(&request.detail, root) } else { Vec::new() };
     if !places.is_empty() {
-        let at = |place: &diff::DiffPlace| ToolCallLocation::new(place.diff.path.clone()).line(place.line);
+        let at =
+            |place: &tool_call::DiffPlace| ToolCallLocation::new(place.diff.path.clone()).line(place.line);
         fields = fields.locations(places.iter().map(at).collect::<Vec<_>>());
         content.extend(places.into_iter().map(|place| place.diff.into()));
     } else if !request.detail.is_empty() {

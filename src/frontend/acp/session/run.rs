@@ -9,8 +9,10 @@ use agent_client_protocol_schema::v1::{
     SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeResponse, StopReason,
     ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
-use futures_util::future::{BoxFuture, FutureExt as _};
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use futures_util::future::BoxFuture;
+use futures_util::future::FutureExt as _;
+use futures_util::stream::FuturesUnordered;
+use futures_util::stream::StreamExt as _;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::options::{self, Options};
@@ -21,7 +23,7 @@ use crate::acp::error;
 use crate::acp::prompt::Input;
 use crate::acp::source::Opened;
 use crate::acp::updates::translate::{self, Translator};
-use crate::exec::markdown::markdown;
+use crate::exec::turn_answer::markdown;
 use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::event::{CommandRow, Event, Level, TurnEnd};
 use base::protocol::op::{Control, Idle, Op, Quick, Work};

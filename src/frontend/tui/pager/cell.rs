@@ -11,10 +11,9 @@ use regex::Regex;
 
 use crate::tui::render::theme::Theme;
 use crate::tui::render::{markdown, wrap};
-use crate::tui::transcript::diff;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
-use crate::tui::transcript::replay;
 use crate::tui::transcript::tool::{self, ToolView};
+use crate::tui::transcript::{diff, replay};
 use base::model::item::{Item, ItemId, ToolResult};
 use base::protocol::review::{ChangedFile, HunkId};
 use base::sanitize;

@@ -9,4 +9,3 @@ pub mod open;
 pub mod pickers;
 pub mod question;
 pub mod rewind;
-pub mod theme;

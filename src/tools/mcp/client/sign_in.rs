@@ -2,21 +2,28 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rmcp::transport::auth::CredentialStore as _;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationRequest, AuthorizationSession,
-    ClientCredentialsConfig, CredentialStore as _, OAuthClientConfig, OAuthTokenResponse, StoredCredentials,
+    ClientCredentialsConfig, OAuthClientConfig, OAuthTokenResponse, StoredCredentials,
 };
-use serde_json::Value;
+use rustls::SignatureScheme;
+use rustls::crypto::ring::sign;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject as _;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::credentials::CredentialFile;
-use super::http::{self, SignInHttp};
-use super::private_key;
+use super::http::{SignInHttp, same_origin};
 use crate::mcp::config::server::OAuth;
 use base::clock;
+use provider::wire::http;
 
 pub type ShowPage = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -50,7 +57,7 @@ impl SignIn {
         let found = match manager.resolve_metadata_from_challenge(challenge).await {
             // March 2025 servers are their own authorization server and may name a path as the issuer.
             Err(AuthError::AuthorizationServerMismatch { received_issuer, .. })
-                if http::same_origin(&received_issuer, &self.url) =>
+                if same_origin(&received_issuer, &self.url) =>
             {
                 manager = self.manager(true).await?;
                 manager.resolve_metadata_from_challenge(challenge).await
@@ -134,7 +141,7 @@ impl SignIn {
         let client_id = self.oauth.client_id.clone().ok_or("`oauth` has no clientId")?;
         if let Some(path) = &self.oauth.private_key_file {
             let place = (self.url.as_str(), scopes.join(" "));
-            let token = private_key::token(path, metadata, &client_id, &place).await?;
+            let token = key_token(path, metadata, &client_id, &place).await?;
             self.keep(metadata, &client_id, token, scopes).await?;
             return manager.configure_client_id(&client_id).map_err(said);
         }
@@ -204,5 +211,90 @@ pub async fn answered(listener: &TcpListener, (path, state): (&str, Option<&str>
         let _ = stream.write_all(format!("{PAGE}{text}").as_bytes()).await;
         let _ = stream.shutdown().await;
         return refused.map_or(Ok(url.to_string()), Err);
+    }
+}
+
+// Client authentication with a private key (RFC 7523), which the crate supports only with a second crypto library:
+// a token for `client_credentials`, asked for with a signed assertion.
+
+/// Seconds an assertion is valid.
+const LIFETIME: u64 = 300;
+
+/// With the private key in the file `path`; for a server and its scopes.
+async fn key_token(
+    path: &str,
+    metadata: &AuthorizationMetadata,
+    client_id: &str,
+    (resource, scope): &(&str, String),
+) -> Result<Value, String> {
+    let pem = tokio::fs::read(path).await.map_err(|error| format!("{path}: {error}"))?;
+    let endpoint = metadata.token_endpoint.as_str();
+    let assertion = signed(client_id, metadata.issuer.as_deref().unwrap_or(endpoint), &pem)?;
+    let form = [
+        ("grant_type", "client_credentials"),
+        ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+        ("client_assertion", &assertion),
+        ("resource", resource),
+        ("scope", scope),
+    ];
+    let filled: Vec<(&str, &str)> = form.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    match http::ask(endpoint, Some(&filled)).await? {
+        (200..300, token) if token.is_object() => Ok(token),
+        (status, answer) => Err(format!("{endpoint} refused a token (HTTP {status}): {answer}")),
+    }
+}
+
+fn signed(client_id: &str, audience: &str, pem: &[u8]) -> Result<String, String> {
+    let key = PrivateKeyDer::from_pem_slice(pem).map_err(|error| format!("the private key: {error}"))?;
+    let key = sign::any_supported_type(&key).map_err(|error| format!("the private key: {error}"))?;
+    let algorithms =
+        [(SignatureScheme::ECDSA_NISTP256_SHA256, "ES256"), (SignatureScheme::RSA_PKCS1_SHA256, "RS256")];
+    let signer = algorithms.iter().find_map(|(scheme, name)| Some((key.choose_scheme(&[*scheme])?, *name)));
+    let (signer, algorithm) = signer.ok_or("the private key is neither for ES256 nor for RS256")?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let header = json!({"alg": algorithm, "typ": "client-authentication+jwt"});
+    let claims = json!({
+        "iss": client_id,
+        "sub": client_id,
+        "aud": audience,
+        "iat": now,
+        "exp": now + LIFETIME,
+        "jti": format!("{:032x}", fastrand::u128(..)),
+    });
+    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let text = format!("{}.{}", encode(&header), encode(&claims));
+    let signature = signer.sign(text.as_bytes()).map_err(|error| error.to_string())?;
+    let signature = match algorithm {
+        "ES256" => fixed_size(&signature).ok_or("the signature has an unexpected format")?,
+        _ => signature,
+    };
+    Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}
+
+/// The two numbers of an ECDSA signature in 32 bytes each, from their ASN.1 form: a sequence of two integers.
+fn fixed_size(der: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = der.strip_prefix(&[0x30])?.get(1..)?;
+    let mut out = Vec::with_capacity(64);
+    for _ in 0..2 {
+        let (&length, after) = rest.strip_prefix(&[0x02])?.split_first()?;
+        let (number, after) = after.split_at_checked(length.into())?;
+        let number = number.strip_prefix(&[0]).unwrap_or(number);
+        out.resize(out.len() + 32_usize.checked_sub(number.len())?, 0);
+        out.extend_from_slice(number);
+        rest = after;
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_of_fixed_size() {
+        let der = [0x30, 0x08, 0x02, 0x02, 0x00, 0x81, 0x02, 0x02, 0x12, 0x34];
+        let fixed = fixed_size(&der).unwrap_or_default();
+        assert_eq!((fixed.len(), fixed[31], &fixed[62..]), (64, 0x81, &[0x12, 0x34][..]));
+        assert_eq!(fixed_size(&[0x30, 0x02, 0x02]), None);
     }
 }

@@ -1,7 +1,6 @@
 //! Opens, refreshes, accepts and closes completions. The only popup file that knows the app.
 
 use super::files::{self, FileRanking};
-use super::shell_words;
 use super::state::{Candidate, Completion, CompletionKind};
 use crate::tui::app::App;
 use crate::tui::command::table::COMMANDS;
@@ -60,16 +59,16 @@ pub fn shell_words(app: &mut App, before: &str, words: Vec<String>) {
     if shell_command(app).as_deref() != Some(before) {
         return;
     }
-    let (at, _) = shell_words::last_word(before);
+    let (at, _) = last_word(before);
     match words.as_slice() {
         [] => app.hint = Some("no completions".to_owned()),
-        [word] => app.composer.complete(at, &shell_words::insertion(word)),
+        [word] => app.composer.complete(at, &word_insertion(word)),
         words => {
-            let common = shell_words::insertion(shell_words::common(words));
+            let common = word_insertion(common_start(words));
             if common.trim_end().len() > before.len() - at {
                 app.composer.complete(at, common.trim_end());
             }
-            let offer = |word: &String| Candidate::new(word, shell_words::insertion(word));
+            let offer = |word: &String| Candidate::new(word, word_insertion(word));
             let offers = words.iter().map(offer).collect();
             app.completion = Some(Completion::new(CompletionKind::Shell, at, offers));
         }
@@ -96,4 +95,56 @@ fn commands(app: &App) -> Vec<Candidate> {
     // Enter takes the first.
     found.sort_by_key(|[name, ..]| *name != typed);
     found.into_iter().map(offer).collect()
+}
+
+// The words of a `!command`: where the last one starts, and what replaces it.
+
+const ENDS: [char; 9] = [' ', '\t', '\n', '|', ';', '&', '<', '>', '('];
+
+fn word_insertion(word: &str) -> String {
+    let mut escaped = String::with_capacity(word.len() + 1);
+    for c in word.chars() {
+        if c.is_whitespace() || "'\"\\$`&|;<>()*?[]{}!#".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    if !word.ends_with('/') {
+        escaped.push(' ');
+    }
+    escaped
+}
+
+/// Start of the last word, and whether it names a program.
+pub fn last_word(before: &str) -> (usize, bool) {
+    let escaped = |at: usize| before[..at].ends_with('\\');
+    let end = before.char_indices().rev().find(|(at, c)| ENDS.contains(c) && !escaped(*at));
+    let start = end.map_or(1, |(at, c)| at + c.len_utf8()).max(1);
+    let ahead = before[1..start].trim_end();
+    (start, ahead.is_empty() || ahead.ends_with(['|', ';', '&', '(']))
+}
+
+fn common_start(words: &[String]) -> &str {
+    let Some(first) = words.first() else { return "" };
+    let shared = words.iter().skip(1).fold(first.len(), |length, word| {
+        let same = first.char_indices().zip(word.chars()).take_while(|((_, a), b)| a == b);
+        length.min(same.last().map_or(0, |((at, c), _)| at + c.len_utf8()))
+    });
+    &first[..shared]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_commands() {
+        assert_eq!(last_word("!gi"), (1, true));
+        assert_eq!(last_word("!git sta"), (5, false));
+        assert_eq!(last_word("!ls | gr"), (6, true));
+        assert_eq!(last_word("!cat a\\ b"), (5, false));
+        assert_eq!(word_insertion("a b"), "a\\ b ");
+        assert_eq!(word_insertion("src/"), "src/");
+        assert_eq!(common_start(&["cargo".to_owned(), "cat".to_owned()]), "ca");
+    }
 }

@@ -2,5 +2,4 @@
 
 pub mod complete;
 pub mod files;
-pub mod shell_words;
 pub mod state;
