@@ -192,7 +192,7 @@ impl ContextSettings {
         Self {
             window_tokens,
             window_origin,
-            output_reserve_tokens: (window_tokens / 8).clamp(512, 16_000),
+            output_reserve_tokens: (window_tokens / 12).clamp(512, 16_000),
             compression_threshold: 0.95,
             low_water: if small { 0.4 } else { 0.5 },
             min_retain_rounds: if small { 3 } else { 10 },

@@ -66,6 +66,10 @@ impl<'a> FoldPlan<'a> {
             at < first || is_told && entry.form() >= FormName::Folded
         });
         let mut plan = Self { entries, folded, texts: BTreeMap::new(), settled: settled.collect(), goal };
+        // What an earlier note tells of a call it tells of its result, which may stand behind the next note.
+        for &(call, result) in rounds.iter().flat_map(|round| &round.steps).flat_map(|step| &step.calls) {
+            plan.settled[result] |= plan.settled[call] && plan.folded[call] && plan.folded[result];
+        }
         plan.shorten_answers(&rounds, limits);
         plan.write_notes(&rounds, limits);
         let order = plan.candidates(history, &rounds, limits);

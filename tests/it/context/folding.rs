@@ -141,7 +141,7 @@ fn files_of_one_reply_leave_one_by_one_and_those_being_edited_last() {
     let mut session = Session::new("Rename the values in six files.");
     let files: Vec<String> = (0..6).map(|n| format!("src/part_{n}.rs")).collect();
     session.step("I read all six.", files.iter().map(|path| read(path, 180)).collect());
-    for n in 0..14 {
+    for n in 0..16 {
         session.step("", vec![edit(&files[0], n), run(&format!("make step{n}"), 0, &noise(n))]);
         session.fold(64_000, false);
     }
