@@ -60,8 +60,12 @@ pub fn follow(path: &Path) -> PathBuf {
 /// Without looking again at what was seen to be no link.
 pub fn follow_past(path: &Path, no_links: &mut HashSet<OsString>) -> PathBuf {
     let start = if path.is_absolute() { Ok(PathBuf::from("/")) } else { std::env::current_dir() };
-    let Ok(mut real) = start else { return path.to_owned() };
-    let mut todo: VecDeque<OsString> = parts(path);
+    let Ok(start) = start else { return path.to_owned() };
+    let known = path.parent().filter(|parent| no_links.contains(parent.as_os_str()));
+    let (mut real, mut todo) = match known.zip(path.file_name()) {
+        Some((parent, name)) => (parent.to_owned(), VecDeque::from([name.to_owned()])),
+        None => (start, parts(path)),
+    };
     let mut links = 0;
     while let Some(part) = todo.pop_front() {
         if part == ".." {
@@ -69,8 +73,8 @@ pub fn follow_past(path: &Path, no_links: &mut HashSet<OsString>) -> PathBuf {
             continue;
         }
         let next = real.join(&part);
-        let link = if no_links.contains(next.as_os_str()) { None } else { std::fs::read_link(&next).ok() };
-        match link {
+        let is_known = no_links.contains(next.as_os_str());
+        match if is_known { None } else { std::fs::read_link(&next).ok() } {
             Some(_) if links == MAX_LINKS => return next,
             Some(target) => {
                 links += 1;
@@ -81,6 +85,7 @@ pub fn follow_past(path: &Path, no_links: &mut HashSet<OsString>) -> PathBuf {
                     todo.push_front(piece);
                 }
             }
+            None if is_known => real = next,
             None => {
                 no_links.insert(next.clone().into());
                 real = next;

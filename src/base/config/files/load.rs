@@ -113,12 +113,6 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             kind.into_str()
         ));
     }
-    models::check().map_err(|what| {
-        bad(
-            format!("the shipped model table can't be read: {what}"),
-            "this is a bug in mycode; please report it",
-        )
-    })?;
     let own_models = sources.paths.config.join("models.toml");
     if let Some(text) = source::text(&own_models)? {
         models::take_own(&text).map_err(|what| {

@@ -225,16 +225,12 @@ struct Row {
     facts: ModelFacts,
 }
 
-static TABLE: LazyLock<Result<Vec<Row>, String>> = LazyLock::new(|| rows(SHIPPED, &[]));
+/// A test reads it, so that it can't be broken here.
+static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| rows(SHIPPED, &[]).unwrap_or_default());
 static OWN: OnceLock<Vec<Row>> = OnceLock::new();
 
-/// Why the shipped table can't be used, if it can't.
-pub fn check() -> Result<(), String> {
-    TABLE.as_ref().map(drop).map_err(Clone::clone)
-}
-
 fn table() -> impl Iterator<Item = &'static Row> {
-    OWN.get().into_iter().flatten().chain(TABLE.iter().flatten())
+    OWN.get().into_iter().flatten().chain(TABLE.iter())
 }
 
 pub fn take_own(text: &str) -> Result<(), String> {
