@@ -10,6 +10,7 @@ use base::config::files::load::Loaded;
 use base::model::call::ToolSpec;
 use base::protocol::claude_tools;
 use context::session::list;
+use guard::policy::flag_rules::FlagRules;
 use guard::policy::rules::Rules;
 use provider::search::Searcher;
 use tools::api::{TypedTool as _, object};
@@ -55,13 +56,14 @@ pub fn tools_alone(
     workspace: &Path,
     project_state: &Path,
     own_folders: &[PathBuf],
+    flags: FlagRules,
 ) -> Dispatcher {
     let (dispatcher, parts) = toolset(ToolSetup {
         loaded,
         workspace,
         project_state,
         own_folders,
-        flags: Default::default(),
+        flags,
         interactive: false,
         small_window: false,
         host: None,

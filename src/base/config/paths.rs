@@ -39,17 +39,7 @@ impl Paths {
 
     /// The state folder of a workspace: its name for people, a hash of its path for uniqueness.
     pub fn project(&self, workspace: &Path) -> PathBuf {
-        let hash = file::hash(workspace.as_os_str().as_encoded_bytes());
-        let name: String = workspace
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default()
-            .chars()
-            .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
-            .take(40)
-            .collect();
-        let name = if name.is_empty() { "root".to_owned() } else { name };
-        self.projects().join(format!("{name}-{}", &hash[..10]))
+        project_in(&self.projects(), workspace)
     }
 
     pub fn projects(&self) -> PathBuf {
@@ -81,6 +71,21 @@ impl Paths {
 
 pub fn project_config(workspace: &Path) -> PathBuf {
     workspace.join(".mycode").join("config.toml")
+}
+
+/// See [`Paths::project`].
+pub fn project_in(projects: &Path, workspace: &Path) -> PathBuf {
+    let hash = file::hash(workspace.as_os_str().as_encoded_bytes());
+    let name: String = workspace
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+        .chars()
+        .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .take(40)
+        .collect();
+    let name = if name.is_empty() { "root".to_owned() } else { name };
+    projects.join(format!("{name}-{}", &hash[..10]))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<Run
     }
     for rule in rules.denied.iter().filter(|rule| rule.place.is_none()) {
         let files = DeniedPaths::of(std::slice::from_ref(rule), workspace);
-        if let Some(pattern) = rule.pattern.as_ref().filter(|_| !files.is_empty() && !files.has_files()) {
+        if let Some(pattern) = rule.pattern.as_ref().filter(|_| files.lacks_files()) {
             let tool = &rule.tool;
             loaded.notices.push(format!("--deny '{tool}({pattern})' matches no file yet."));
         }

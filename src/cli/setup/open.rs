@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::ModelArgs;
 use crate::cli::each::sessions;
 use crate::cli::report::Failure;
+use crate::cli::setup::limits;
 use agent::calls::dispatcher::Dispatcher;
 use agent::toolset::tools::tools_alone;
 use base::config::files::load::{self, Loaded, Sources};
@@ -29,8 +30,9 @@ impl OpenedProject {
     }
 
     /// Without an agent and a session.
-    pub fn tools(&self) -> Dispatcher {
-        tools_alone(&self.loaded, &self.workspace, &self.project_state, &self.own_folders())
+    pub fn tools(&self, model: &ModelArgs) -> Result<Dispatcher, Failure> {
+        let rules = limits::rules(model, &self.loaded)?;
+        Ok(tools_alone(&self.loaded, &self.workspace, &self.project_state, &self.own_folders(), rules))
     }
 }
 

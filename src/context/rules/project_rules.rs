@@ -72,6 +72,11 @@ impl ProjectRules {
             self.after_command(workspace, &before);
         }
         let folders = folders_to(workspace);
+        if self.told.is_empty() && self.files.is_empty() {
+            self.held_back = self.held_back.take().map(|held_back| held_back.of_workspace(workspace));
+            let always: Vec<(PathBuf, bool)> = folders.iter().map(|folder| (folder.clone(), true)).collect();
+            self.hold_planted(&always, project(&folders), true);
+        }
         let held = self.held();
         let mut chosen =
             FolderRules { reach: project(&folders), held: &held, known: &self.files, notices: Vec::new() };
@@ -123,7 +128,7 @@ impl ProjectRules {
         if paths.is_empty() {
             return Vec::new();
         }
-        self.hold_planted(&paths, project(&folders));
+        self.hold_planted(&paths, project(&folders), false);
         let held = self.held();
         let mut chosen =
             FolderRules { reach: project(&folders), held: &held, known: &self.scoped, notices: Vec::new() };
@@ -156,7 +161,7 @@ impl ProjectRules {
             folders.iter().flat_map(|folder| cursor::of_folder(folder)).collect();
         rules.retain(CursorRule::on_demand);
         let paths: Vec<(PathBuf, bool)> = rules.iter().map(|rule| (rule.path.clone(), false)).collect();
-        self.hold_planted(&paths, project(&folders));
+        self.hold_planted(&paths, project(&folders), false);
         let held = self.held();
         let reach = project(&folders);
         let mut chosen = FolderRules { reach, held: &held, known: &[], notices: Vec::new() };
@@ -166,8 +171,8 @@ impl ProjectRules {
         rules.into_iter().map(|rule| (path::display(workspace, &rule.path), rule.description)).collect()
     }
 
-    /// Holds back unwatched files below the workspace that changed while a command ran.
-    fn hold_planted(&self, paths: &[(PathBuf, bool)], reach: Reach<'_>) {
+    /// Holds back unwatched files that changed while a command ran, here or only in a project around this one.
+    fn hold_planted(&self, paths: &[(PathBuf, bool)], reach: Reach<'_>, only_around: bool) {
         let Some(held_back) = &self.held_back else { return };
         let mut planted = RulesHashes::new();
         for (path, is_folder) in paths {
@@ -177,7 +182,8 @@ impl ProjectRules {
                 .iter()
                 .filter(|path| !self.scoped.iter().any(|known| known.path == **path && known.is_current()));
             for part in unknown.flat_map(|path| RulesFile::read(path, reach, &RulesHashes::new()).parts) {
-                if held_back.is_planted(&part.path, &part.hash) {
+                let is_planted = if only_around { HeldBack::is_planted_around } else { HeldBack::is_planted };
+                if is_planted(held_back, &part.path, &part.hash) {
                     planted.insert(part.path, part.hash);
                 }
             }

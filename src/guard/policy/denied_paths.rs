@@ -1,12 +1,16 @@
-//! Files that `--deny` rules keep from every tool and command: whole for what reads, unchanged for what writes.
+//! Files that `--deny` rules keep from every tool and command, whole for what reads, unchanged for what writes; and
+//! programs that no command may start.
 
 use std::path::{Path, PathBuf};
 
 use super::command::AssessedCall;
-use super::git_contents;
 use super::programs::assessment::{Effect, Risk};
-use super::tool_rule::{ToolRule, WILDCARDS, base, is_about_path};
+use super::tool_rule::ToolRule;
+use crate::sandbox::git::arguments::GitArguments;
+use crate::sandbox::git::contents;
+use crate::sandbox::rule_pattern::{WILDCARDS, base, in_words, is_about_path};
 use crate::sandbox::spec::{Masks, RawPath};
+use crate::shell::interpret::call::Call;
 use base::path;
 use base::search::glob;
 use base::search::walk::Walk;
@@ -20,25 +24,29 @@ pub struct DeniedPaths {
     workspace: PathBuf,
     reads: Vec<String>,
     writes: Vec<String>,
+    programs: Vec<String>,
 }
 
 impl DeniedPaths {
     pub fn of(rules: &[ToolRule], workspace: &Path) -> Self {
-        let of = |tools: &[&str]| {
+        let of = |tools: &[&str]| -> Vec<String> {
             let named = rules.iter().filter(|rule| tools.iter().any(|tool| rule.names(tool)));
             named.filter_map(|rule| rule.pattern.clone()).collect()
         };
         let (reads, writes) = (of(&["Read"]), of(&["Edit", "Write", "MultiEdit"]));
-        Self { workspace: workspace.to_owned(), reads, writes }
+        let programs = of(&["Bash"]).iter().map(|pattern| in_words(pattern)).collect();
+        Self { workspace: workspace.to_owned(), reads, writes, programs }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.reads.is_empty() && self.writes.is_empty()
+        self.reads.is_empty() && self.writes.is_empty() && self.programs.is_empty()
     }
 
-    pub fn has_files(&self) -> bool {
+    /// Whether it is about files, and there are none.
+    pub fn lacks_files(&self) -> bool {
         let Masks { hidden, read_only, .. } = self.masks();
-        hidden.iter().chain(&read_only).any(|path| path.exists())
+        let is_about_files = !self.reads.is_empty() || !self.writes.is_empty();
+        is_about_files && !hidden.iter().chain(&read_only).any(|path| path.exists())
     }
 
     pub fn hides(&self, path: &Path) -> bool {
@@ -49,7 +57,14 @@ impl DeniedPaths {
     pub fn masks(&self) -> Masks {
         let places =
             |patterns: &[String]| patterns.iter().flat_map(|one| self.places(one)).map(RawPath).collect();
-        Masks { hidden: places(&self.reads), read_only: places(&self.writes), user_namespace: false }
+        Masks {
+            hidden: places(&self.reads),
+            read_only: places(&self.writes),
+            user_namespace: false,
+            workspace: self.workspace.clone().into(),
+            unread: self.reads.clone(),
+            programs: self.programs.clone(),
+        }
     }
 
     fn places(&self, pattern: &str) -> Vec<PathBuf> {
@@ -62,6 +77,10 @@ impl DeniedPaths {
         let all = walk.sorted().map(|entry| entry.path().to_owned());
         all.filter(|path| is_about_path(pattern, path, &self.workspace)).collect()
     }
+}
+
+fn of_git(call: &Call) -> Option<GitArguments> {
+    GitArguments::read(&call.args().iter().map(|arg| arg.text.clone()).collect::<Vec<_>>())
 }
 
 /// Whether a command's call reads or writes a file of the pattern, as far as its words tell.
@@ -106,7 +125,8 @@ pub fn touches(pattern: &str, reads: bool, call: &AssessedCall, workspace: &Path
                 || inner.is_some_and(|path| !path.is_empty() && hits(path, false, false))
         });
         return of_words && !NAMES_ONLY.contains(&name)
-            || git_contents::shows(pattern, &call.call, workspace);
+            || name == "git"
+                && of_git(&call.call).is_some_and(|git| contents::shows(pattern, &git, workspace));
     }
     if call.assessment.risk == Risk::Reads {
         return false;

@@ -5,7 +5,6 @@ pub mod command;
 pub mod command_prefix;
 pub mod denied_paths;
 pub mod flag_rules;
-pub mod git_contents;
 pub mod path_scope;
 pub mod programs;
 pub mod rules;

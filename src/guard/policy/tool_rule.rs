@@ -1,14 +1,11 @@
 //! Rules in Claude Code's form: a tool, or a tool with a pattern, such as `Bash(git *)`, `Edit(src/**)`,
 //! `WebFetch(docs.rs)`. As in its permissions page and hooks reference, November 2026.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use crate::sandbox::rule_pattern::{fits, in_words, like, start_of};
 use crate::shell::interpret::call::Call;
-use base::search::glob;
-
-/// In patterns of paths.
-pub const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRule {
@@ -76,16 +73,13 @@ impl ToolRule {
 /// `calls` is `None` if the line isn't understood. `git *` and `git:*` match git with or without arguments.
 pub fn is_about_command<'a>(pattern: &str, calls: Option<impl IntoIterator<Item = &'a Call>>) -> Match {
     let Some(calls) = calls else { return Match::Maybe };
-    let pattern = pattern.strip_suffix(":*").map_or_else(|| pattern.to_owned(), |front| format!("{front} *"));
+    let pattern = in_words(pattern);
     let names_more = pattern.trim_end_matches([' ', '*']).contains(' ');
     let about = |call: &Call| {
         let words: Vec<&str> = call.argv.iter().map(|arg| arg.text.as_str()).collect();
         let rest = words.get(1..).unwrap_or_default();
         let by_name = [&[call.name()], rest].concat();
-        if with_or_without_more(&pattern, &words.join(" "))
-            || with_or_without_more(&pattern, &by_name.join(" "))
-            || without_early_options(&by_name).iter().any(|text| with_or_without_more(&pattern, text))
-        {
+        if fits(&pattern, &words) || fits(&pattern, &by_name) {
             return Match::Yes;
         }
         // `git $sub` may be any of git's commands, `git commit -m "$text"` is none but that.
@@ -97,83 +91,6 @@ pub fn is_about_command<'a>(pattern: &str, calls: Option<impl IntoIterator<Item 
         if unknown || open && names_more && agrees { Match::Maybe } else { Match::No }
     };
     calls.into_iter().map(about).max().unwrap_or(Match::No)
-}
-
-/// Whether all words of the pattern stand in text that may run them: `env -S 'git push'`.
-pub fn mentions(pattern: &str, text: &str) -> bool {
-    let part = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.');
-    let there: Vec<&str> = text.split(part).collect();
-    pattern.split([' ', '*', ':']).all(|word| word.is_empty() || there.contains(&word))
-}
-
-/// `git -C x --no-pager push`: options, and the values that they may have, before the sub-command.
-fn without_early_options(words: &[&str]) -> Vec<String> {
-    let Some((name, rest)) = words.split_first() else { return Vec::new() };
-    let is_option = |word: &str| word.starts_with('-') || word.starts_with('+');
-    let mut lines = Vec::new();
-    for at in 1..rest.len() {
-        let before = &rest[..at];
-        let skippable = |index: usize| is_option(before[index]) || index > 0 && is_option(before[index - 1]);
-        if !(0..at).all(skippable) {
-            break;
-        }
-        lines.push([&[*name], &rest[at..]].concat().join(" "));
-    }
-    lines
-}
-
-fn with_or_without_more(pattern: &str, text: &str) -> bool {
-    like(pattern, text) || pattern.strip_suffix(" *").is_some_and(|front| like(front, text))
-}
-
-/// Where a pattern starts, and the rest of it: `//` is the root, `~/` home, others are in the workspace.
-fn start_of<'p>(pattern: &'p str, workspace: &Path) -> (PathBuf, &'p str) {
-    match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
-        (Some(rest), _) => (PathBuf::from("/"), rest),
-        (_, Some(rest)) => (std::env::home_dir().unwrap_or_default(), rest),
-        _ => {
-            let rest = pattern.strip_prefix("./").or_else(|| pattern.strip_prefix('/'));
-            (workspace.to_owned(), rest.unwrap_or(pattern))
-        }
-    }
-}
-
-/// The folder or file before the first wildcard.
-pub fn base(pattern: &str, workspace: &Path) -> PathBuf {
-    let (start, rest) = start_of(pattern, workspace);
-    let literal = rest.split('/').take_while(|part| !part.contains(WILDCARDS));
-    literal.filter(|part| !part.is_empty()).fold(start, |path, part| path.join(part))
-}
-
-/// Without a `/`, the pattern is a name at any depth.
-pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
-    let (base, rest) = start_of(pattern, workspace);
-    let Ok(inside) = path.strip_prefix(&base) else { return false };
-    // A folder means all below, and a name without a `/` any folder or file of that name.
-    let plain = rest.trim_end_matches("**").trim_end_matches('/');
-    if !plain.is_empty() && !plain.contains(WILDCARDS) {
-        let anywhere = rest == pattern && !plain.contains('/') && plain == rest;
-        let named = |part: std::path::Component<'_>| part.as_os_str() == plain;
-        return inside.starts_with(plain) || anywhere && inside.components().any(named);
-    }
-    let below = rest.strip_suffix('/').map(|folder| format!("{folder}/**"));
-    let rest = below.as_deref().unwrap_or(rest);
-    glob::matcher(rest, rest == pattern).is_ok_and(|glob| glob.is_match(inside))
-}
-
-/// `*` matches any text.
-fn like(pattern: &str, text: &str) -> bool {
-    let Some((front, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut left) = text.strip_prefix(front) else { return false };
-    let parts: Vec<&str> = rest.split('*').collect();
-    let (last, middle) = parts.split_last().unwrap_or((&"", &[]));
-    for part in middle {
-        match left.find(part) {
-            Some(at) => left = &left[at + part.len()..],
-            None => return false,
-        }
-    }
-    left.ends_with(last)
 }
 
 #[cfg(test)]
@@ -226,17 +143,5 @@ mod tests {
         assert_eq!(about("git push *", "git $(cat x)"), Match::Maybe);
         assert_eq!(about("git push *", "$TOOL push"), Match::Maybe);
         assert_eq!(about("git push *", "if"), Match::Maybe);
-    }
-
-    #[test]
-    fn paths() {
-        let about = |pattern: &str, path: &str| is_about_path(pattern, Path::new(path), Path::new("/w"));
-        assert!(about("*.ts", "/w/a/b.ts") && about("src/**", "/w/src/a/b.rs") && about("src/", "/w/src/a"));
-        assert!(about("migrations", "/w/migrations/1") && about("migrations", "/w/a/migrations/1"));
-        assert!(
-            about("conf/**", "/w/conf") && !about("conf/**", "/w/config") && !about("conf", "/w/conf.py")
-        );
-        assert!(about("//etc/*", "/etc/hosts") && about("**/src/**", "/w/a/src/b"));
-        assert!(!about("src/**", "/w/a/src/b") && !about("*.ts", "/etc/a.ts") && !about("*.ts", "/w/a.rs"));
     }
 }

@@ -12,6 +12,7 @@
 //! Without namespaces, Landlock and seccomp work alone and the guard compares contents. Unsandboxed commands
 //! also run under the helper (`linux/supervisor`), so that what they start doesn't outlive the agent.
 
+pub mod denied_starts;
 pub mod git;
 pub mod git_folders;
 pub mod launch;
@@ -22,6 +23,7 @@ pub mod plan;
 pub mod private_folder;
 pub mod probe;
 pub mod protected_paths;
+pub mod rule_pattern;
 pub mod secret_paths;
 pub mod session;
 pub mod spec;

@@ -44,7 +44,7 @@ impl Sandbox {
         self
     }
 
-    /// From now on commands see and change nothing of these.
+    /// From now on commands see, change and start nothing of these.
     pub fn mask(&self, masks: Masks) {
         *self.masks.lock() = masks;
     }
@@ -80,7 +80,10 @@ impl Sandbox {
     /// `None` if nothing is kept from commands, or this machine can't do it.
     fn masked(&self, side_fd: Option<i32>) -> io::Result<Option<LaunchWrapper>> {
         let (mut masks, layers) = (self.masks.lock().clone(), probe::status().layers);
-        if masks.is_empty() || !layers.namespaces {
+        if !layers.namespaces {
+            (masks.hidden, masks.read_only) = (Vec::new(), Vec::new());
+        }
+        if !masks.has_files() && !masks.judges_starts() {
             return Ok(None);
         }
         masks.user_namespace = layers.user_namespace;
@@ -95,6 +98,7 @@ impl Sandbox {
             return Err(io::Error::other(why));
         }
         let mut spec = plan::make(&self.paths, &self.private()?, status.layers, level, network, cwd);
+        spec.masks = self.masks.lock().clone();
         if level == SandboxLevel::Workspace {
             let (mut nested, trees) = (self.nested.lock(), self.paths.trees());
             let nested = nested
@@ -104,7 +108,6 @@ impl Sandbox {
             spec.opened = opened.into_iter().map(RawPath).collect();
             wrapper::install(&mut spec);
         }
-        spec.masks = self.masks.lock().clone();
         spec.masks.hidden.retain(|path| path.exists());
         let (folders, files): (Vec<_>, Vec<_>) =
             spec.masks.hidden.iter().cloned().partition(|path| path.is_dir());
@@ -134,6 +137,8 @@ impl Sandbox {
         let Some(mut spec) = self.spec(confinement, &self.paths.workspace)? else { return Ok(None) };
         let caches = self.paths.build_caches().filter(|caches| caches.is_dir());
         spec.level = SandboxLevel::ReadOnly;
+        // A rule about commands isn't about what a server starts.
+        spec.masks.programs = Vec::new();
         spec.writable = caches.iter().cloned().map(RawPath).collect();
         // Nothing that needs protection is writable.
         (spec.protected, spec.nested, spec.rules_folders) = (Vec::new(), Vec::new(), Vec::new());

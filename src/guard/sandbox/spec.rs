@@ -103,11 +103,21 @@ pub struct Masks {
     pub read_only: Vec<RawPath>,
     /// For unconfined commands: root needs none.
     pub user_namespace: bool,
+    pub workspace: RawPath,
+    /// What may not be read from a repository's history: patterns of paths.
+    pub unread: Vec<String>,
+    /// What may not be started: patterns of a program and its arguments.
+    pub programs: Vec<String>,
 }
 
 impl Masks {
-    pub fn is_empty(&self) -> bool {
-        self.hidden.is_empty() && self.read_only.is_empty()
+    pub fn has_files(&self) -> bool {
+        !self.hidden.is_empty() || !self.read_only.is_empty()
+    }
+
+    /// Whether programs are judged when they start.
+    pub fn judges_starts(&self) -> bool {
+        !self.programs.is_empty() || !self.unread.is_empty()
     }
 }
 

@@ -20,7 +20,8 @@ use super::settings::{Hook, HookSettings};
 use super::{callback, notice};
 use base::protocol::event::Level;
 use base::protocol::host::HostProgram;
-use guard::policy::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
+use guard::policy::tool_rule::{Match, ToolRule, is_about_command};
+use guard::sandbox::rule_pattern::is_about_path;
 use guard::shell::interpret::interpreter;
 
 const SLOW: Duration = Duration::from_secs(5);

@@ -6,7 +6,7 @@ use crate::builds;
 use crate::support::answer::{Reply, answer};
 use crate::support::editor::{Editor, chosen};
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr};
+use crate::support::workplace::{Workplace, stderr, stdout};
 
 const KEY: &str = "colors = mauve-and-teal";
 
@@ -144,6 +144,57 @@ fn programs_and_servers() {
         let seen = run(&place(), "auto", "Bash(git push *)", command);
         assert!(!seen.contains("the user denied it"), "{command}: {seen}");
     }
+}
+
+/// However a program comes to start another: the helper judges each at its start.
+#[test]
+fn a_denied_program_is_not_started_by_another() {
+    let bare = |place: &Workplace| {
+        place.file(".gitignore", "r.git\n");
+        place.git(&["init", "-q", "--bare", "r.git"]);
+    };
+    for command in [
+        "python3 -c \"import subprocess; subprocess.run(['git', 'pu' + 'sh', 'r.git', 'HEAD:x'])\"",
+        "printf 'a:\\n\\tgit push r.git HEAD:x\\n' | make -f - a",
+        "printf '#!/bin/sh\\ngit push r.git HEAD:x\\n' > s; chmod +x s; ./s",
+        "ln -s \"$(command -v git)\" g; ./g push r.git HEAD:x",
+        "git -c alias.x=push x r.git HEAD:x",
+    ] {
+        for level in ["auto", "full"] {
+            let place = place();
+            bare(&place);
+            let seen = run(&place, level, "Bash(git push *)", command);
+            assert!(seen.contains("the user denied it"), "{level} {command}: {seen}");
+            assert!(!place.project().join("r.git/refs/heads/x").exists(), "{level} {command}: {seen}");
+        }
+    }
+    for command in ["python3 -c \"import os; os.system('git status')\"", "sh -c 'git log -1 --grep=push'"] {
+        let seen = run(&place(), "full", "Bash(git push *)", command);
+        assert!(!seen.contains("denied"), "{command}: {seen}");
+    }
+}
+
+/// A repository has what its files had; of other files it may be shown.
+#[test]
+fn history_shows_only_other_files() {
+    let show = "python3 -c \"import os; os.system('git sh' + 'ow HEAD')\"";
+    for level in ["auto", "full"] {
+        let seen = run(&place(), level, "Read(conf/**)", show);
+        assert!(!seen.contains("mauve") && seen.contains("the user denied it"), "{level}: {seen}");
+    }
+    for command in ["git show HEAD:src/a.py", "git log -p src/a.py"] {
+        let seen = run(&place(), "auto", "Read(conf/**)", command);
+        assert!(seen.contains("x = 1") && !seen.contains("denied"), "{command}: {seen}");
+    }
+}
+
+#[test]
+fn tools_by_hand_keep_the_configured_rules() {
+    let place = place();
+    place.file(".mycode/config.toml", "[permissions]\ndeny = [\"Read(conf/**)\"]\n");
+    let out = place.command(&["tool", "Read", "--args", r#"{"path": "conf/app.ini"}"#]).output().unwrap();
+    let said = stdout(&out);
+    assert!(!said.contains("mauve") && said.contains("a rule forbids it"), "{said}");
 }
 
 /// In a rule a slip isn't guessed, as it is in a call: the run doesn't begin, and the nearest name is told.

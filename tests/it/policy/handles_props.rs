@@ -17,6 +17,7 @@ use base::config::paths::Paths;
 use base::config::settings::Permission;
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, Status};
+use guard::policy::flag_rules::FlagRules;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -98,7 +99,8 @@ impl World {
             trust: false,
             default_permission: Permission::Auto,
         });
-        let dispatcher = tools_alone(&loaded.unwrap(), &inside, &paths.project(&inside), &[home]);
+        let dispatcher =
+            tools_alone(&loaded.unwrap(), &inside, &paths.project(&inside), &[home], FlagRules::default());
         Self { _dir: dir, inside, outside, dispatcher }
     }
 

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::paths::project_in;
 use crate::folder::atomic_write::{self, Expect};
 use crate::folder::update::update;
 use crate::format::path_text;
@@ -41,11 +42,21 @@ struct Row {
 #[derive(Clone, Debug)]
 pub struct HeldBack {
     folder: PathBuf,
+    /// Those of projects around this one, whose commands can write here.
+    around: Vec<PathBuf>,
 }
 
 impl HeldBack {
     pub fn new(project_state: &Path) -> Self {
-        Self { folder: project_state.to_owned() }
+        Self { folder: project_state.to_owned(), around: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn of_workspace(mut self, workspace: &Path) -> Self {
+        let projects = self.folder.parent().unwrap_or(&self.folder);
+        let around = workspace.ancestors().skip(1).map(|folder| project_in(projects, folder));
+        self.around = around.filter(|state| state.join(TIMES).exists()).collect();
+        self
     }
 
     pub fn list(&self) -> RulesHashes {
@@ -66,16 +77,27 @@ impl HeldBack {
 
     /// Whether this content was last changed while a command ran and the user hasn't released it since.
     pub fn is_planted(&self, path: &Path, hash: &str) -> bool {
+        self.is_planted_by(&self.folder, path, hash) || self.is_planted_around(path, hash)
+    }
+
+    /// The same of commands in the projects around.
+    pub fn is_planted_around(&self, path: &Path, hash: &str) -> bool {
+        self.around.iter().any(|state| self.is_planted_by(state, path, hash))
+    }
+
+    fn is_planted_by(&self, state: &Path, path: &Path, hash: &str) -> bool {
         let Ok(meta) = fs::metadata(path) else { return false };
         let changed = u64::try_from(os::facts(&meta).changed_ns / 1_000_000).unwrap_or(0);
-        let times = file::tail(&self.folder.join(TIMES), TIMES_BYTES).unwrap_or_default();
+        let times = file::tail(&state.join(TIMES), TIMES_BYTES).unwrap_or_default();
         let during = |line: &str| {
             let (from, until) = line.split_once(' ')?;
             let (from, until): (u64, u64) = (from.parse().ok()?, until.parse().ok()?);
             Some((from.saturating_sub(CLOCK_MS)..=until + CLOCK_MS).contains(&changed))
         };
         let during = String::from_utf8_lossy(&times).lines().any(|line| during(line) == Some(true));
-        during && read(&self.folder.join(RELEASED)).get(path).is_none_or(|released| released != hash)
+        let released =
+            |state: &Path| read(&state.join(RELEASED)).get(path).is_some_and(|known| known == hash);
+        during && !released(&self.folder) && !released(state)
     }
 
     pub fn end_command(&self, since: SystemTime) -> io::Result<()> {

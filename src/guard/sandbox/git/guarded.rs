@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sandbox::git_folders;
 use crate::sandbox::protected_paths;
-use crate::sandbox::spec::RawPath;
+use crate::sandbox::spec::{Masks, RawPath};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardedPaths {
@@ -16,6 +16,7 @@ pub struct GuardedPaths {
     pub writable: Vec<RawPath>,
     pub protected: Vec<RawPath>,
     pub opened: Vec<RawPath>,
+    pub masks: Masks,
 }
 
 impl GuardedPaths {
@@ -39,6 +40,7 @@ impl GuardedPaths {
             writable: writable.map(RawPath).collect(),
             protected: protected.map(RawPath).collect(),
             opened: Vec::new(),
+            masks: Masks::default(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod changes;
+pub mod contents;
 pub mod guarded;
 pub mod preview;
 pub mod question;

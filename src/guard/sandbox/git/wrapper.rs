@@ -13,6 +13,7 @@ use super::guarded::GuardedPaths;
 use super::preview;
 use super::question::GitQuestion;
 use super::settings::{self, WRITING};
+use crate::sandbox::denied_starts;
 use crate::sandbox::launch;
 use crate::sandbox::protected_paths::IN_GIT;
 use crate::sandbox::spec::{RawPath, SandboxSpec};
@@ -55,6 +56,7 @@ fn guarded(spec: &SandboxSpec) -> GuardedPaths {
         writable: spec.writable.clone(),
         protected: spec.protected.iter().cloned().chain(nested).collect(),
         opened: spec.opened.clone(),
+        masks: spec.masks.clone(),
     }
 }
 
@@ -116,6 +118,11 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
     let guarded: GuardedPaths = serde_json::from_slice(&file::read(list, MAX_LIST).ok()?.0).ok()?;
     let git = GitQuestion::in_place_of(real, &args.own);
     expand_alias(&git, &mut args);
+    // The call itself is judged when it starts, but not what its words stand for.
+    let meant = [&[args.sub.clone()], &args.rest[..]].concat();
+    if let Some(rule) = denied_starts::rule_against(&guarded.masks, &["git".to_owned()], &meant) {
+        return Some(denied_starts::told(&rule, &format!("git {}", meant.join(" "))));
+    }
     let written = format!("git {}", args.sub);
     if WRITING.contains(&args.sub.as_str()) && settings::writes(&git, &args) != Some(false) {
         let held: Vec<PathBuf> =

@@ -124,6 +124,7 @@ fn confined(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! 
     let mut text = Vec::new();
     let _ = File::from(reports).read_to_end(&mut text);
     drop(go);
+    witness.kept_out().iter().for_each(|why| say(why));
     finish(spec, &outside.snapshot, witness);
     match (end, text.split_first()) {
         (WaitEnd::Signaled(signal), _) => system::leave(128 + signal),

@@ -48,11 +48,26 @@ fn has_flag(number: u8, flag: u64) -> Value {
     argument(number, json!({"masked_eq": flag}), flag)
 }
 
-/// A filter that reports to its listener the calls that create names, and those that change what nothing
-/// else keeps if there are no namespaces (`alone`); with `opens`, every opening of a file.
-pub fn reporting(alone: bool, opens: bool) -> Result<BpfProgram, String> {
+/// What a filter reports to its listener.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watched {
+    /// Calls that create names.
+    pub creates: bool,
+    /// Those that change what nothing else keeps if there are no namespaces.
+    pub alone: bool,
+    /// Every opening of a file.
+    pub opens: bool,
+    /// Every start of a program.
+    pub starts: bool,
+}
+
+pub fn reporting(watched: Watched) -> Result<BpfProgram, String> {
+    let Watched { creates, alone, opens, starts } = watched;
     let differs = |number, value| argument(number, json!("ne"), value);
-    let mut reported = all("creating");
+    let mut reported = if creates { all("creating") } else { Vec::new() };
+    if starts {
+        reported.extend(all("starting"));
+    }
     if alone {
         reported.extend(all("altering"));
         let mut of_process = all("of a process");
@@ -64,7 +79,8 @@ pub fn reporting(alone: bool, opens: bool) -> Result<BpfProgram, String> {
         }
     }
     let create = u64::from(libc::O_CREAT.unsigned_abs());
-    for (call, flags) in [("openat", 2), ("open", 1)].into_iter().take(if ARCH == "x86_64" { 2 } else { 1 }) {
+    let opening = if ARCH == "x86_64" { 2 } else { 1 };
+    for (call, flags) in [("openat", 2), ("open", 1)].into_iter().take(opening).filter(|_| creates) {
         reported.push(if opens { json!({"syscall": call}) } else { when(call, [has_flag(flags, create)]) });
     }
     let mut program = compile(json!({"trace": 0}), &reported)?;

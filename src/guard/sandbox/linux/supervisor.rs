@@ -4,6 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,6 +13,7 @@ use std::os::fd::{OwnedFd, RawFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
+use super::guard::witness::{Reporter, Witness};
 use super::mounts;
 use super::system::{self, NOT_STARTED};
 use crate::sandbox::spec::Masks;
@@ -36,18 +38,19 @@ pub fn run(command: Started, side: Option<RawFd>, lifeline: Option<OwnedFd>, alo
         keep(command, side, lifeline, &signals, File::from(report), alone);
     }
     drop((report, lifeline, signals));
-    let mut said = [0_u8; 5];
-    match File::from(reports).read_exact(&mut said) {
-        Ok(()) => {
-            let [status @ .., left] = said;
-            if left == 0 {
+    let mut said = Vec::new();
+    let _ = File::from(reports).read_to_end(&mut said);
+    match said.split_first_chunk::<5>() {
+        Some(([status @ .., left], kept_out)) => {
+            let _ = io::stderr().write_all(kept_out);
+            if *left == 0 {
                 // The keeper must not look like a leftover process.
                 let _ = waitpid(Pid::from_raw(pid), WaitOptions::empty());
             }
-            end_like(i32::from_le_bytes(status), false)
+            end_like(i32::from_le_bytes(*status), false)
         }
         // The keeper ended everything because the agent asked for it.
-        Err(_) => end_like(libc::SIGKILL, false),
+        None => end_like(libc::SIGKILL, false),
     }
 }
 
@@ -56,28 +59,36 @@ fn keep(
     side: Option<RawFd>,
     lifeline: Option<OwnedFd>,
     signals: &OwnedFd,
-    mut report: File,
+    report: File,
     alone: bool,
 ) -> ! {
     adopt_orphans();
+    let watched = command.1.judges_starts().then(|| Witness::of_starts(command.1)).and_then(Result::ok);
+    let (mut witness, reporter) = watched.unzip();
+    let mut report = Some(report);
     let child = match system::clone_into(0) {
-        Ok(0) => become_command(command, side),
+        Ok(0) => become_command(command, reporter, side),
         Ok(child) => child,
         Err(_) => system::leave(NOT_STARTED),
     };
+    drop(reporter);
     // The command's pipes must end when it does.
     system::release_files(side);
     system::release_files(Some(STDERR));
     let mut running = true;
     loop {
-        if !collect(child, &mut running, &mut report, alone) {
+        let kept_out = || witness.as_mut().map(Witness::kept_out).unwrap_or_default();
+        if !collect(child, &mut running, &mut report, kept_out, alone) {
             system::leave(0);
         }
         let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
         fds.extend(lifeline.as_ref().map(|fd| PollFd::new(fd, PollFlags::IN)));
+        let reporting = witness.as_ref().and_then(Witness::waits_for);
+        fds.extend(reporting.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         if poll(&mut fds, None).is_err() {
             continue;
         }
+        let reported = reporting.and_then(|_| fds.pop()).map(|fd| fd.revents());
         if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
             if running {
                 kill(child);
@@ -89,11 +100,20 @@ fn keep(
             // Children are checked above; the agent sends its other signals to the command itself.
             let _ = system::next_signal(signals);
         }
+        if let (Some(events), Some(witness)) = (reported, &mut witness) {
+            witness.look(events);
+        }
     }
 }
 
 /// Reports the command's end; returns whether any process is left.
-fn collect(child: i32, running: &mut bool, report: &mut File, alone: bool) -> bool {
+fn collect(
+    child: i32,
+    running: &mut bool,
+    report: &mut Option<File>,
+    mut kept_out: impl FnMut() -> BTreeSet<String>,
+    alone: bool,
+) -> bool {
     loop {
         let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some(ended)) => ended,
@@ -109,15 +129,21 @@ fn collect(child: i32, running: &mut bool, report: &mut File, alone: bool) -> bo
         }
         let left = !alone && someone_is_left();
         let status = status.as_raw().to_le_bytes();
-        let _ = report.write_all(&[&status[..], &[u8::from(left)]].concat());
+        let kept_out: String = kept_out().iter().map(|why| format!("mycode: {why}\n")).collect();
+        if let Some(mut report) = report.take() {
+            let _ = report.write_all(&[&status[..], &[u8::from(left)], kept_out.as_bytes()].concat());
+        }
         if !left {
             return false;
         }
     }
 }
 
-fn become_command((command, masks): Started, side: Option<RawFd>) -> ! {
-    if !masks.is_empty()
+fn become_command((command, masks): Started, reporter: Option<Reporter>, side: Option<RawFd>) -> ! {
+    if let Some(reporter) = reporter {
+        reporter.begin();
+    }
+    if masks.has_files()
         && let Err(why) = mounts::mask(masks)
     {
         let _ = writeln!(io::stderr(), "mycode: the command did not run: denied files stay visible: {why}");

@@ -77,6 +77,8 @@ pub fn start(program: McpProgram, sandbox: &Sandbox) -> io::Result<(Service, Chi
                 spec.visible.extend(spec.temporary.iter().find_map(beside).map(RawPath));
             }
             spec.is_server = true;
+            // A rule about commands isn't about what a server starts.
+            spec.masks.programs = Vec::new();
             spec.visible.sort();
             spec.visible.dedup();
             // Variables set in the configuration win over the sandbox's.

@@ -13,14 +13,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::event::PollFlags;
-use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, open, openat2};
+use rustix::fs::OFlags;
 
+use super::as_seen::{self, altered, follow, is_own_process, opened_as, resolve};
 use super::handles::{self, Identity};
-use crate::sandbox::linux::seccomp;
+use super::starts;
+use crate::sandbox::linux::seccomp::{self, Watched};
 use crate::sandbox::linux::system::{self, WaitingCall};
 use crate::sandbox::protected_paths::is_rules_file;
-use crate::sandbox::spec::{RawPath, SandboxSpec};
-use base::process::reap;
+use crate::sandbox::spec::{Masks, RawPath, SandboxSpec};
 
 #[derive(Debug)]
 pub enum Evidence {
@@ -71,20 +72,24 @@ pub fn lower(name: &OsStr) -> String {
 
 /// The kernel's limit of a path, in bytes.
 const MAX_PATH: usize = 4096;
-const MAX_LINKS: usize = 8;
 
 /// The child's end.
 pub struct Reporter {
     socket: OwnedFd,
-    alone: bool,
-    opens: bool,
+    watched: Watched,
 }
 
 impl Reporter {
     /// From now on this process and all that it starts are watched, if the kernel allows that.
     pub fn begin(&self) {
-        if let Ok(program) = seccomp::reporting(self.alone, self.opens)
-            && let Ok(listener) = system::listen(&program)
+        let listen = |program: Vec<_>| {
+            system::listen(&program).or_else(|_| {
+                rustix::thread::set_no_new_privs(true)?;
+                system::listen(&program)
+            })
+        };
+        if let Ok(program) = seccomp::reporting(self.watched)
+            && let Ok(listener) = listen(program)
         {
             let _ = system::send_descriptor(&self.socket, &listener);
         }
@@ -92,6 +97,7 @@ impl Reporter {
 }
 
 /// The helper's end.
+#[derive(Default)]
 pub struct Witness {
     socket: Option<OwnedFd>,
     listener: Option<OwnedFd>,
@@ -109,6 +115,9 @@ pub struct Witness {
     hidden: Vec<PathBuf>,
     /// Where modes, times and attributes may be changed, where no mount prevents that.
     alterable: Vec<PathBuf>,
+    masks: Masks,
+    /// Sentences about programs that were kept from starting.
+    kept_out: BTreeSet<String>,
 }
 
 /// Arguments of a call: a folder, if it has one, and a path.
@@ -225,20 +234,27 @@ impl Witness {
         let names = inside.iter().flat_map(|path| path.iter().map(lower)).chain(of_masks).collect();
         let gits = spec.rules_folders.iter().filter(|_| alone).map(|folder| folder.join(".git"));
         pinned.extend(gits.flat_map(|git| [git.join("hooks"), git.join("config"), git]));
-        let opens = !hidden.is_empty();
+        let starts = spec.masks.judges_starts();
+        let watched = Watched { creates: true, alone, opens: !hidden.is_empty(), starts };
         let witness = Self {
             socket: Some(socket),
-            listener: None,
             names,
-            created: Created::default(),
-            is_blind: false,
             refused: if spec.is_server { protected.clone() } else { BTreeSet::new() },
             refused_rules: rules.filter(|_| spec.is_server).collect(),
             pinned,
             hidden,
             alterable: alterable.filter_map(|path| path.canonicalize().ok()).collect(),
+            masks: spec.masks.clone(),
+            ..Self::default()
         };
-        Ok((witness, Reporter { socket: theirs, alone, opens }))
+        Ok((witness, Reporter { socket: theirs, watched }))
+    }
+
+    /// For an unconfined command: only what it starts.
+    pub fn of_starts(masks: &Masks) -> io::Result<(Self, Reporter)> {
+        let (socket, theirs) = system::socket_pair()?;
+        let witness = Self { socket: Some(socket), masks: masks.clone(), ..Self::default() };
+        Ok((witness, Reporter { socket: theirs, watched: Watched { starts: true, ..Watched::default() } }))
     }
 
     pub fn waits_for(&self) -> Option<BorrowedFd<'_>> {
@@ -262,6 +278,10 @@ impl Witness {
         self.listener = Some(listener);
     }
 
+    pub fn kept_out(&mut self) -> BTreeSet<String> {
+        std::mem::take(&mut self.kept_out)
+    }
+
     pub fn evidence(self) -> Evidence {
         match self.listener.is_some() && !self.is_blind {
             true => Evidence::Seen(self.created),
@@ -271,6 +291,10 @@ impl Witness {
 
     /// Notes what the call creates; returns whether it is refused.
     fn judge(&mut self, call: &WaitingCall<'_>) -> bool {
+        if matches!(call.number, libc::SYS_execve | libc::SYS_execveat) {
+            let why = starts::refusal(call, &self.masks);
+            return why.map(|why| self.kept_out.insert(why)).is_some();
+        }
         let creates = self.creates(call);
         if !creates && self.hidden.is_empty() {
             return false;
@@ -387,7 +411,7 @@ impl Witness {
         if self.hidden.is_empty() {
             return false;
         }
-        let place = open_as(pid, base, path, OFlags::PATH | OFlags::CLOEXEC)
+        let place = as_seen::open_as(pid, base, path, OFlags::PATH | OFlags::CLOEXEC)
             .and_then(|(file, _)| fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())));
         match place {
             Ok(place) => self.hidden.iter().any(|hidden| place.starts_with(hidden)),
@@ -414,66 +438,4 @@ impl Witness {
         }
         read.ok()
     }
-}
-
-fn opened_as(pid: i32, fd: u64) -> io::Result<PathBuf> {
-    // The kernel reads 32 bits.
-    fs::read_link(format!("/proc/{pid}/fd/{}", fd as i32))
-}
-
-/// The file whose mode, times or attributes would change.
-fn altered(pid: i32, base: Option<u64>, path: &Path, follows: bool) -> io::Result<PathBuf> {
-    let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
-    match (&parts[..], base) {
-        ([], Some(fd)) => return opened_as(pid, fd),
-        (["/", "proc", _, "fd", fd] | ["/", "dev", "fd", fd], _) if follows => {
-            return fs::read_link(format!("/proc/{pid}/fd/{fd}"));
-        }
-        _ => {}
-    }
-    let flags = OFlags::PATH | OFlags::CLOEXEC | if follows { OFlags::empty() } else { OFlags::NOFOLLOW };
-    let (file, _) = open_as(pid, base, path, flags)?;
-    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
-/// Whether the number is of the caller, one of its threads, or of another process of the command.
-fn is_own_process(caller: i32, number: u64) -> bool {
-    let number = number as i32;
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    Path::new(&format!("/proc/{caller}/task/{number}")).exists()
-        || reap::family(own).iter().any(|one| one.number() == number.unsigned_abs() && number != own)
-}
-
-fn base_of(pid: i32, base: Option<u64>, path: &Path) -> String {
-    // The kernel reads 32 bits.
-    let fd = base.map_or(libc::AT_FDCWD, |fd| fd as i32);
-    match () {
-        () if path.is_absolute() => format!("/proc/{pid}/root"),
-        () if fd == libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
-        () => format!("/proc/{pid}/fd/{fd}"),
-    }
-}
-
-/// Where a path leads if its last part is a link, perhaps to nothing.
-fn follow(pid: i32, base: Option<u64>, mut path: PathBuf) -> PathBuf {
-    for _ in 0..MAX_LINKS {
-        let real = Path::new(&base_of(pid, base, &path)).join(path.strip_prefix("/").unwrap_or(&path));
-        let Ok(target) = fs::read_link(real) else { break };
-        path = path.parent().unwrap_or(Path::new("")).join(target);
-    }
-    path
-}
-
-/// The folder as the process sees it. Links of `/proc` would lead to what is ours.
-fn resolve(pid: i32, base: Option<u64>, folder: &Path) -> io::Result<(OwnedFd, Identity)> {
-    open_as(pid, base, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)
-}
-
-fn open_as(pid: i32, base: Option<u64>, path: &Path, flags: OFlags) -> io::Result<(OwnedFd, Identity)> {
-    let base = open(base_of(pid, base, path), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    let rest = path.strip_prefix("/").unwrap_or(path);
-    let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
-    let handle = openat2(&base, rest, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?;
-    let identity = Identity::of(&fstat(&handle)?);
-    Ok((handle, identity))
 }

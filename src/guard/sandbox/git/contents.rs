@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::tool_rule::{base, is_about_path};
-use crate::sandbox::git::arguments::GitArguments;
-use crate::shell::interpret::call::Call;
+use super::arguments::GitArguments;
+use crate::sandbox::rule_pattern::{base, is_about_path};
 use base::search::words::listed;
 use base::{file, git_index, path, repository};
 
@@ -19,12 +18,7 @@ const NAMES: &str = "--stat --shortstat --numstat --summary --name-only --name-s
 const MAX_INDEX: u64 = 64 * 1024 * 1024;
 
 /// Whether it may show a file of the pattern from the repository of `workspace`.
-pub fn shows(pattern: &str, call: &Call, workspace: &Path) -> bool {
-    if call.name() != "git" {
-        return false;
-    }
-    let words: Vec<String> = call.args().iter().map(|arg| arg.text.clone()).collect();
-    let Some(args) = GitArguments::read(&words) else { return false };
+pub fn shows(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
     let has = |list: &str| args.rest.iter().any(|word| listed(list, word.split('=').next().unwrap_or(word)));
     let words = args.words();
     let shows = match args.sub.as_str() {
@@ -36,7 +30,25 @@ pub fn shows(pattern: &str, call: &Call, workspace: &Path) -> bool {
         sub => listed(COMMITS, sub) && has(PATCH),
     };
     let takes_paths = !listed(WHOLE_FILES, &args.sub);
-    shows && !(takes_paths && leaves_out(pattern, &args, workspace)) && is_committed(pattern, workspace)
+    let others = || args.sub == "show" && names_others(pattern, &words, workspace);
+    shows
+        && !(takes_paths && leaves_out(pattern, args, workspace) || others())
+        && is_committed(pattern, workspace)
+}
+
+/// `git show HEAD:src/a.py`: only files that the pattern isn't about; of folders it lists the names.
+fn names_others(pattern: &str, words: &[&str], workspace: &Path) -> bool {
+    let top = repository::root(workspace).unwrap_or(workspace);
+    let is_other = |word: &&str| {
+        word.split_once(':').is_some_and(|(_, path)| {
+            let plain = !path.is_empty() && !path.starts_with('.') && !path.contains(':');
+            plain
+                && ![top, workspace]
+                    .iter()
+                    .any(|folder| is_about_path(pattern, &folder.join(path), workspace))
+        })
+    };
+    !words.is_empty() && words.iter().all(is_other)
 }
 
 /// By pathspecs after `--`: only others, or with `:(exclude)` and its short forms.
@@ -48,7 +60,10 @@ fn leaves_out(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
             || !word.is_empty() && base.starts_with(path::resolve(workspace, &whole(word)).canonical)
     };
     let is_excluding = |word: &&str| [":(exclude)", ":!", ":^"].iter().any(|mark| word.starts_with(mark));
-    let specs = args.rest.iter().map(String::as_str).skip_while(|word| *word != "--").skip(1);
+    // Without `--`, git takes what exists for a path.
+    let may_be_paths = listed(CHANGES, &args.sub) || args.sub == "log";
+    let there = args.words().into_iter().filter(|word| may_be_paths && workspace.join(word).exists());
+    let specs = there.chain(args.paths().unwrap_or_default().iter().map(String::as_str));
     let (not, only): (Vec<&str>, Vec<&str>) = specs.partition(is_excluding);
     let bare =
         |word: &&str| word.trim_start_matches(":(exclude)").trim_start_matches([':', '!', '^']).to_owned();

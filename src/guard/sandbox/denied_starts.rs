@@ -1,0 +1,40 @@
+//! Programs that a command may not start, however it comes to start them: the user's rules name them, and the helper
+//! asks here about each program when it starts.
+
+use super::git::arguments::GitArguments;
+use super::git::contents;
+use super::rule_pattern::{fits, mentions};
+use super::spec::Masks;
+use crate::shell::interpret::wrappers::is_shell;
+
+/// The rule that keeps a program, which goes by these names, from starting with these arguments.
+pub fn rule_against(masks: &Masks, names: &[String], args: &[String]) -> Option<String> {
+    // Shells are judged by what they start: their arguments are whole scripts.
+    if names.iter().any(|name| is_shell(name)) {
+        return None;
+    }
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let denied = |pattern: &&String| names.iter().any(|name| is_denied(pattern, name, &words));
+    if let Some(pattern) = masks.programs.iter().find(denied) {
+        return Some(format!("Bash({pattern})"));
+    }
+    let git = names.iter().any(|name| name == "git").then(|| GitArguments::read(args))??;
+    let shown = masks.unread.iter().find(|pattern| contents::shows(pattern, &git, &masks.workspace))?;
+    Some(format!("Read({shown})"))
+}
+
+fn is_denied(pattern: &str, name: &str, args: &[&str]) -> bool {
+    let first = pattern.split(' ').next().unwrap_or_default();
+    let whole = [&[name], args].concat();
+    // `git-push` is `git push`.
+    let apart = name.strip_prefix(first).and_then(|rest| rest.strip_prefix('-'));
+    // git's `-c alias.x=push x`.
+    let renames = name == first && args.iter().any(|arg| arg.starts_with("alias."));
+    fits(pattern, &whole)
+        || apart.is_some_and(|rest| fits(pattern, &[&[first, rest], args].concat()))
+        || renames && mentions(pattern, &whole.join(" "))
+}
+
+pub fn told(rule: &str, line: &str) -> String {
+    format!("`{line}` was not started: the user denied it ({rule}), in whatever way it is called")
+}

@@ -1,0 +1,63 @@
+//! A program that is about to start: its names and arguments, read from the memory of the process that becomes it. A
+//! process with threads can change them after that, and a copy of a program has another name.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::as_seen::open_as;
+use crate::sandbox::denied_starts::{rule_against, told};
+use crate::sandbox::linux::system::{WaitingCall, read_memory};
+use crate::sandbox::spec::Masks;
+
+const MAX_WORD: usize = 4096;
+const MAX_WORDS: usize = 512;
+
+/// Why it may not start.
+pub fn refusal(call: &WaitingCall<'_>, masks: &Masks) -> Option<String> {
+    let (folder, path, words) = match call.number {
+        libc::SYS_execveat => (Some(call.arguments[0]), call.arguments[1], call.arguments[2]),
+        _ => (None, call.arguments[0], call.arguments[1]),
+    };
+    let path = text(call.pid, path)?;
+    let mut words = words_at(call.pid, words);
+    // A link's name may be any.
+    let real = open_as(call.pid, folder, Path::new(&path), OFlags::PATH | OFlags::CLOEXEC)
+        .and_then(|(file, _)| fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())));
+    let real = real.map(|real| real.to_string_lossy().into_owned()).unwrap_or_default();
+    // Otherwise the process is gone, and its number may be another's.
+    if !call.is_waiting() {
+        return None;
+    }
+    // The loader runs the program that it is given.
+    if last_part(&real).is_some_and(|name| name.starts_with("ld-")) {
+        words.drain(..1.min(words.len()));
+    }
+    let called = words.first().cloned().unwrap_or_default();
+    let mut names: Vec<String> = [real, path, called].iter().filter_map(|name| last_part(name)).collect();
+    names.dedup();
+    let args = words.get(1..).unwrap_or_default();
+    let rule = rule_against(masks, &names, args)?;
+    let line = [&names[..1], args].concat().join(" ");
+    Some(told(&rule, &line))
+}
+
+fn last_part(path: &str) -> Option<String> {
+    Some(Path::new(path).file_name()?.to_string_lossy().into_owned())
+}
+
+fn words_at(pid: i32, address: u64) -> Vec<String> {
+    let mut bytes = [0_u8; MAX_WORDS * 8];
+    let count = read_memory(pid, address, &mut bytes).unwrap_or(0);
+    let numbers = bytes[..count].chunks_exact(8).filter_map(|bytes| bytes.try_into().ok());
+    numbers.map(u64::from_ne_bytes).take_while(|at| *at != 0).filter_map(|at| text(pid, at)).collect()
+}
+
+fn text(pid: i32, address: u64) -> Option<String> {
+    let mut buffer = [0_u8; MAX_WORD];
+    let count = read_memory(pid, address, &mut buffer).ok()?;
+    Some(String::from_utf8_lossy(buffer[..count].split(|byte| *byte == 0).next()?).into_owned())
+}

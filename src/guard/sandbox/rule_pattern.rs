@@ -1,0 +1,114 @@
+//! What the patterns of rules mean, for the policy and for the helper: `git push *` and `git:*` are about commands,
+//! `src/**` is about files.
+
+use std::path::{Path, PathBuf};
+
+use base::search::glob;
+
+/// In patterns of paths.
+pub const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
+
+/// `git:*` means `git *`.
+pub fn in_words(pattern: &str) -> String {
+    pattern.strip_suffix(":*").map_or_else(|| pattern.to_owned(), |front| format!("{front} *"))
+}
+
+/// Whether the pattern is about a program and its arguments. `git *` matches git with or without arguments.
+pub fn fits(pattern: &str, words: &[&str]) -> bool {
+    with_or_without_more(pattern, &words.join(" "))
+        || without_early_options(words).iter().any(|text| with_or_without_more(pattern, text))
+}
+
+/// Whether all words of the pattern stand in text that may run them: `env -S 'git push'`.
+pub fn mentions(pattern: &str, text: &str) -> bool {
+    let part = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.');
+    let there: Vec<&str> = text.split(part).collect();
+    pattern.split([' ', '*', ':']).all(|word| word.is_empty() || there.contains(&word))
+}
+
+/// `git -C x --no-pager push`: options, and the values that they may have, before the sub-command.
+fn without_early_options(words: &[&str]) -> Vec<String> {
+    let Some((name, rest)) = words.split_first() else { return Vec::new() };
+    let is_option = |word: &str| word.starts_with('-') || word.starts_with('+');
+    let mut lines = Vec::new();
+    for at in 1..rest.len() {
+        let before = &rest[..at];
+        let skippable = |index: usize| is_option(before[index]) || index > 0 && is_option(before[index - 1]);
+        if !(0..at).all(skippable) {
+            break;
+        }
+        lines.push([&[*name], &rest[at..]].concat().join(" "));
+    }
+    lines
+}
+
+fn with_or_without_more(pattern: &str, text: &str) -> bool {
+    like(pattern, text) || pattern.strip_suffix(" *").is_some_and(|front| like(front, text))
+}
+
+/// Where a pattern starts, and the rest of it: `//` is the root, `~/` home, others are in the workspace.
+pub fn start_of<'p>(pattern: &'p str, workspace: &Path) -> (PathBuf, &'p str) {
+    match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
+        (Some(rest), _) => (PathBuf::from("/"), rest),
+        (_, Some(rest)) => (std::env::home_dir().unwrap_or_default(), rest),
+        _ => {
+            let rest = pattern.strip_prefix("./").or_else(|| pattern.strip_prefix('/'));
+            (workspace.to_owned(), rest.unwrap_or(pattern))
+        }
+    }
+}
+
+/// The folder or file before the first wildcard.
+pub fn base(pattern: &str, workspace: &Path) -> PathBuf {
+    let (start, rest) = start_of(pattern, workspace);
+    let literal = rest.split('/').take_while(|part| !part.contains(WILDCARDS));
+    literal.filter(|part| !part.is_empty()).fold(start, |path, part| path.join(part))
+}
+
+/// Without a `/`, the pattern is a name at any depth.
+pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
+    let (base, rest) = start_of(pattern, workspace);
+    let Ok(inside) = path.strip_prefix(&base) else { return false };
+    // A folder means all below, and a name without a `/` any folder or file of that name.
+    let plain = rest.trim_end_matches("**").trim_end_matches('/');
+    if !plain.is_empty() && !plain.contains(WILDCARDS) {
+        let anywhere = rest == pattern && !plain.contains('/') && plain == rest;
+        let named = |part: std::path::Component<'_>| part.as_os_str() == plain;
+        return inside.starts_with(plain) || anywhere && inside.components().any(named);
+    }
+    let below = rest.strip_suffix('/').map(|folder| format!("{folder}/**"));
+    let rest = below.as_deref().unwrap_or(rest);
+    glob::matcher(rest, rest == pattern).is_ok_and(|glob| glob.is_match(inside))
+}
+
+/// `*` matches any text.
+pub fn like(pattern: &str, text: &str) -> bool {
+    let Some((front, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut left) = text.strip_prefix(front) else { return false };
+    let parts: Vec<&str> = rest.split('*').collect();
+    let (last, middle) = parts.split_last().unwrap_or((&"", &[]));
+    for part in middle {
+        match left.find(part) {
+            Some(at) => left = &left[at + part.len()..],
+            None => return false,
+        }
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths() {
+        let about = |pattern: &str, path: &str| is_about_path(pattern, Path::new(path), Path::new("/w"));
+        assert!(about("*.ts", "/w/a/b.ts") && about("src/**", "/w/src/a/b.rs") && about("src/", "/w/src/a"));
+        assert!(about("migrations", "/w/migrations/1") && about("migrations", "/w/a/migrations/1"));
+        assert!(
+            about("conf/**", "/w/conf") && !about("conf/**", "/w/config") && !about("conf", "/w/conf.py")
+        );
+        assert!(about("//etc/*", "/etc/hosts") && about("**/src/**", "/w/a/src/b"));
+        assert!(!about("src/**", "/w/a/src/b") && !about("*.ts", "/etc/a.ts") && !about("*.ts", "/w/a.rs"));
+    }
+}
