@@ -1,16 +1,12 @@
 //! Builds an agent's tools and the policy that decides on their calls.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::context::{self as own, ToolParts, ToolSetup};
 use crate::calls::dispatcher::Dispatcher;
 use crate::calls::policy_engine::PolicyEngine;
-use base::config::files::load::Loaded;
 use base::model::call::ToolSpec;
 use base::protocol::claude_tools;
-use context::session::list;
-use guard::policy::flag_rules::FlagRules;
 use guard::policy::rules::Rules;
 use provider::search::Searcher;
 use tools::api::{TypedTool as _, object};
@@ -48,30 +44,6 @@ pub fn toolset(setup: ToolSetup<'_>) -> (Dispatcher, ToolParts) {
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
     let left_out = toolbox::left_out(small_window, interactive, &parts.sources);
     (Dispatcher::new(cx, Arc::new(policy), tools, interactive, &left_out), parts)
-}
-
-/// The tools without an agent and a session, for `mycode tool`. Recall's originals come from the project's last session.
-pub fn tools_alone(
-    loaded: &Loaded,
-    workspace: &Path,
-    project_state: &Path,
-    own_folders: &[PathBuf],
-    flags: FlagRules,
-) -> Dispatcher {
-    let (dispatcher, parts) = toolset(ToolSetup {
-        loaded,
-        workspace,
-        project_state,
-        own_folders,
-        flags,
-        interactive: false,
-        small_window: false,
-        host: None,
-    });
-    if let Some(path) = list::last(project_state) {
-        parts.originals.follow(path);
-    }
-    dispatcher
 }
 
 /// `more` is added to a tool's description.

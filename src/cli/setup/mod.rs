@@ -7,3 +7,4 @@ pub mod limits;
 pub mod open;
 pub mod ports;
 pub mod questions;
+pub mod tools_alone;

@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::ModelArgs;
 use crate::cli::each::sessions;
 use crate::cli::report::Failure;
-use crate::cli::setup::limits;
-use agent::calls::dispatcher::Dispatcher;
-use agent::toolset::tools::tools_alone;
 use base::config::files::load::{self, Loaded, Sources};
 use base::config::files::raw::Raw;
 use base::config::paths::Paths;
@@ -27,12 +24,6 @@ pub struct OpenedProject {
 impl OpenedProject {
     pub fn own_folders(&self) -> Vec<PathBuf> {
         vec![self.paths.config.clone(), self.paths.state.clone()]
-    }
-
-    /// Without an agent and a session.
-    pub fn tools(&self, model: &ModelArgs) -> Result<Dispatcher, Failure> {
-        let rules = limits::rules(model, &self.loaded)?;
-        Ok(tools_alone(&self.loaded, &self.workspace, &self.project_state, &self.own_folders(), rules))
     }
 }
 

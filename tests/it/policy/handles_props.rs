@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use agent::calls::dispatcher::Dispatcher;
 use agent::control::TurnControl;
-use agent::toolset::tools::tools_alone;
+use agent::toolset::context::ToolSetup;
+use agent::toolset::tools::toolset;
 use base::config::files::load::{self, Sources};
 use base::config::files::raw::Raw;
 use base::config::paths::Paths;
@@ -99,8 +100,16 @@ impl World {
             trust: false,
             default_permission: Permission::Auto,
         });
-        let dispatcher =
-            tools_alone(&loaded.unwrap(), &inside, &paths.project(&inside), &[home], FlagRules::default());
+        let (dispatcher, _) = toolset(ToolSetup {
+            loaded: &loaded.unwrap(),
+            workspace: &inside,
+            project_state: &paths.project(&inside),
+            own_folders: &[home],
+            flags: FlagRules::default(),
+            interactive: false,
+            small_window: false,
+            host: None,
+        });
         Self { _dir: dir, inside, outside, dispatcher }
     }
 

@@ -11,6 +11,7 @@ use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
+use crate::cli::setup::tools_alone;
 use agent::assemble;
 use agent::calls::dispatcher::Dispatcher;
 use agent::control::TurnControl;
@@ -27,7 +28,7 @@ const WINDOW_TOKENS: u64 = 200_000;
 /// Serves until the client closes its end.
 pub async fn run(cli: &SharedArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
-    let tools = opened.tools(&cli.model)?;
+    let tools = tools_alone::of(&opened, &cli.model)?;
     let tasks = opened.loaded.provider.is_some().then(OnceCell::new);
     let offer = ToolOffer { tools, model: cli.model.clone(), tasks };
     serve::over_stdio(offer).await.map_err(|error| {
@@ -55,7 +56,7 @@ impl ToolOffer {
         let setup = agent_setup::setup(&cli, false, &SessionSelector::New).await.map_err(said)?;
         let session = assemble::roles(setup).map_err(|error| error.to_string())?;
         session.agents.runner.begin_session(&session.conversation.id);
-        let mut tools = opened.tools(&self.model).map_err(said)?;
+        let mut tools = tools_alone::of(&opened, &self.model).map_err(said)?;
         tools.cx.sub_agents = Some(session.agents.runner);
         Ok(tools)
     }

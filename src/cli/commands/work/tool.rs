@@ -13,6 +13,7 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open;
+use crate::cli::setup::tools_alone;
 use agent::calls::dispatcher::Dispatcher;
 use agent::control::TurnControl;
 use base::config::settings::Permission;
@@ -42,7 +43,7 @@ const WINDOW_TOKENS: u64 = 1_000_000;
 /// Returns whether all calls succeeded (or were partial).
 pub async fn run(cli: &SharedArgs, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
-    let dispatcher = opened.tools(&cli.model)?;
+    let dispatcher = tools_alone::of(&opened, &cli.model)?;
     if args.name != "-" {
         let input = serde_json::from_str(&args.args).unwrap_or_else(|_| Value::String(args.args.clone()));
         return one(&dispatcher, &args.name, &args.args, &input).await;
