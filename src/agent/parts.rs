@@ -103,6 +103,8 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
                 cx.shell.set_cwd(folder);
             }
         }
+        // The log has no hash of what a command left.
+        data.changed().iter().for_each(|path| cx.files.forget(&path::resolve(&cx.root, path).canonical));
         if let Some((path, hash)) = data.content() {
             let canonical = path::resolve(&cx.root, path).canonical;
             cx.files.remember(&canonical, hash);

@@ -132,6 +132,10 @@ impl FileStates {
         self.put(canonical, hash.to_owned(), None);
     }
 
+    pub fn forget(&self, canonical: &Path) {
+        self.states.lock().files.remove(canonical);
+    }
+
     pub fn latest(&self) -> Vec<PathBuf> {
         let states = self.states.lock();
         let mut seen: Vec<(&PathBuf, u64)> =

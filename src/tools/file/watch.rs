@@ -1,5 +1,4 @@
-//! Which seen files were changed on disk by the model's command or by others (an editor, git). Checked before a turn
-//! and around each command to tell these apart. A small difference is shown in full and then counts as seen.
+//! Which seen files changed on disk, by the model's command or by others; checked before a turn and around commands.
 
 use super::change::unified;
 use crate::cx::ToolCx;
@@ -76,27 +75,22 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
             Some((diff, news)) if news.lines().count() <= DIFF_LINES && news.len() < DIFF_BYTES => {
                 cx.files.saw(&canonical, hash, &bytes);
                 cx.files.show(&diff);
-                let what = if own { "" } else { " changed on disk; what changed" };
-                notes.push(if news.is_empty() {
-                    shown
-                } else {
-                    format!("{shown}{what}:\n{}", news.trim_end())
-                });
+                notes.push(if news.is_empty() { shown } else { format!("{shown}:\n{}", news.trim_end()) });
             }
             _ => {
                 if own {
                     cx.files.own_change(&canonical, &hash);
                 }
-                let what = if own { "" } else { " changed on disk" };
-                notes.push(format!("{shown}{what}; Read it again before you rely on it"));
+                notes.push(format!("{shown}; Read it again before you rely on it"));
             }
         }
     }
     if more > 0 {
-        notes.push(format!("so did {} more", plural(more, "file")));
+        notes.push(format!("and {} more", plural(more, "file")));
     }
-    let first = if own { "Changed by this command" } else { "Since you last saw them on disk" };
-    (!notes.is_empty()).then(|| elide(&format!("{first}: {}", notes.join("\n")), 20_000))
+    let first = if own { "Changed by this command" } else { "Changed on disk since you last saw it" };
+    let between = if notes.iter().any(|note| note.contains(['\n', ';'])) { "\n" } else { ", " };
+    (!notes.is_empty()).then(|| elide(&format!("{first}: {}", notes.join(between)), 20_000))
 }
 
 /// Scripts in a command write a backslash more or fewer than the file gets.

@@ -98,7 +98,11 @@ async fn external_changes_are_reported() {
     agent.turn("go on").await;
     let requests = server.requests();
     let told = &requests[2].raw;
-    assert!(told.contains("a.rs changed on disk") && told.contains("+let value_3 = other;"), "{told}");
+    assert!(
+        told.contains("Changed on disk since you last saw it: a.rs:")
+            && told.contains("+let value_3 = other;"),
+        "{told}"
+    );
     let before = requests[1].body["messages"].as_array().unwrap();
     assert_eq!(
         &requests[2].body["messages"].as_array().unwrap()[..before.len()],
@@ -116,7 +120,30 @@ async fn external_changes_are_reported() {
     agent.turn("and now").await;
     let last =
         server.requests().pop().unwrap().body["messages"].as_array().unwrap().last().unwrap().to_string();
-    assert!(!last.contains("changed on disk"), "told once: {last}");
+    assert!(!last.contains("Changed on disk"), "told once: {last}");
+}
+
+#[test]
+fn what_a_command_changed_is_no_news_in_the_next_turn() {
+    let edit = json!({"path": "a.rs", "old_string": "compute(source_2);", "new_string": "own;"});
+    let command = "cat >> a.rs <<E\nlet added = 1;\nE\ncat >> b.rs <<E\nlet added = 2;\nE";
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.rs"})).call("Read", json!({"path": "b.rs"})).into(),
+        answer().call("Bash", json!({"command": command})).into(),
+        answer().text("Done.").into(),
+        answer().call("Edit", edit).into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.rs", lines(20)).file("b.rs", lines(30));
+    place.file("home/config.toml", "nudges = false\n");
+    assert!(place.exec(&server.base_url(), &["--permission", "full", "change it"]).status.success());
+    let told = results(&server.requests()[2].body).pop().unwrap();
+    assert!(told.contains("Changed by this command: a.rs, b.rs<"), "{told}");
+    assert!(place.exec(&server.base_url(), &["-c", "--permission", "full", "go on"]).status.success());
+    let requests = server.requests();
+    assert!(!requests[3].raw.contains("Changed on disk"), "{}", requests[3].raw);
+    assert!(place.text("a.rs").contains("value_2 = own"), "{:?}", results(&requests[4].body).pop());
 }
 
 #[tokio::test]
@@ -344,6 +371,6 @@ async fn changes_of_others_beside_a_command() {
     agent.end().await;
     let seen = results(&server.requests().pop().unwrap().body).pop().unwrap();
     let (others, own) = seen.split_once("</system-reminder>").unwrap();
-    assert!(others.contains("a.rs changed on disk; what changed:") && !others.contains("b.rs"), "{seen}");
+    assert!(others.contains("since you last saw it: a.rs:") && !others.contains("b.rs"), "{seen}");
     assert!(own.contains("Changed by this command: b.rs deleted") && !own.contains("a.rs"), "{seen}");
 }
