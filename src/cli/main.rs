@@ -9,6 +9,7 @@ use guard::sandbox::git::wrapper;
 use guard::sandbox::launch::HELPER_NAME;
 #[cfg(target_os = "linux")]
 use guard::sandbox::linux::{enter, system};
+use tools::pdf;
 
 pub fn main() -> ExitCode {
     // Before any thread starts: the helper must have only one.
@@ -18,6 +19,9 @@ pub fn main() -> ExitCode {
     }
     if std::env::args_os().nth(1).is_some_and(|first| first == wrapper::NAME) {
         wrapper::run(std::env::args_os().skip(2).collect());
+    }
+    if std::env::args_os().nth(1).is_some_and(|first| first == pdf::NAME) {
+        pdf::run();
     }
     #[cfg(target_os = "linux")]
     system::hide_credentials();

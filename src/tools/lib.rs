@@ -16,6 +16,7 @@ pub mod output;
 pub mod own_agents;
 pub mod own_commands;
 pub mod paths;
+pub mod pdf;
 pub mod plan;
 pub mod ports;
 pub mod registry;

@@ -156,6 +156,26 @@ fn loaded_in_another_process() {
 }
 
 #[test]
+fn opened_again_before_its_first_prompt() {
+    let server = FakeServer::start(vec![answer().text("Hello.").into()]);
+    let place = Workplace::new();
+    let mut editor = Editor::open(&place, &server.base_url(), json!({}));
+    let session = editor.session(&place);
+    let asked = self::place(&session, &place.project());
+    assert!(editor.ask("session/resume", asked.clone())["result"]["modes"].is_object());
+    editor.kill();
+    let mut editor = Editor::open(&place, &server.base_url(), json!({}));
+    let forked = editor.ask("session/fork", asked.clone());
+    assert!(forked["result"]["sessionId"].as_str().is_some_and(|id| id != session), "{forked}");
+    assert!(editor.ask("session/load", asked.clone())["result"]["modes"].is_object());
+    assert_eq!(editor.prompt(&session, "say hello"), "end_turn");
+    let listed = editor.ask("session/list", json!({}))["result"]["sessions"].clone();
+    assert_eq!((listed.as_array().map(Vec::len), &listed[0]["sessionId"]), (Some(1), &json!(session)));
+    assert_eq!(editor.ask("session/delete", json!({"sessionId": session}))["result"], json!({}));
+    assert_eq!(editor.ask("session/load", asked)["error"]["code"], -32002);
+}
+
+#[test]
 fn listed_forked_closed_and_deleted() {
     let server = FakeServer::start(vec![answer().text("Hello.").into()]);
     let place = Workplace::new();

@@ -49,6 +49,47 @@ fn imported(place: &Workplace, args: &[&str]) -> String {
     stdout(&output).trim().to_owned()
 }
 
+/// Puts an exported session into a store such as opencode 1.18.33 makes.
+const STORE: &str = "
+import json, os, sqlite3, sys
+whole = json.load(open(sys.argv[1]))
+os.makedirs(sys.argv[2])
+store = sqlite3.connect(sys.argv[2] + '/opencode.db')
+store.executescript('pragma journal_mode = wal; create table session (id, parent_id, directory, title, revert, time_updated); \
+    create table message (id, session_id, data); create table part (id, message_id, session_id, data)')
+info = whole['info']
+store.execute('insert into session values (?, null, ?, ?, null, 5)', (info['id'], info['directory'], info['title']))
+for number, message in enumerate(whole['messages']):
+    id = message['info'].pop('id')
+    store.execute('insert into message values (?, ?, ?)', (id, info['id'], json.dumps(message['info'])))
+    for order, part in enumerate(message['parts']):
+        row = (f'prt_{number:04}{order:04}', id, info['id'], json.dumps(part))
+        store.execute('insert into part values (?, ?, ?, ?)', row)
+store.commit()
+";
+
+#[test]
+fn opencode_without_its_program() {
+    let contents = |args: &[&str]| {
+        let place = place();
+        let mut store = Command::new("python3");
+        store.args(["-c", STORE]).arg(place.home().join("opencode.json"));
+        let made = store.arg(place.home().join(".local/share/opencode")).status();
+        if !made.is_ok_and(|made| made.success()) {
+            return Vec::new();
+        }
+        imported(&place, args);
+        let log = fs::read_to_string(place.log()).unwrap();
+        let log = log.replace(&*place.project().to_string_lossy(), "/project");
+        log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["item"]["item"].take()).collect()
+    };
+    let of_store = contents(&["import", "opencode", "--last"]);
+    assert_eq!(of_store, contents(&["import", "opencode", "../home/opencode.json"]));
+    if of_store.is_empty() {
+        eprintln!("skipped: no python3 to make a store with");
+    }
+}
+
 const IMPORTS: [&[&str]; 4] = [
     &["import", "claude", "--last"],
     &["import", "codex", "--last"],

@@ -1,6 +1,7 @@
 //! MCP servers: our own `mycode mcp serve` is the partner, so that nothing needs to be installed.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt as _;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -271,6 +272,45 @@ fn options_that_a_server_has_no_use_for() {
     }
     std::fs::write(place.home().join("mcp_servers.json"), "{broken").unwrap();
     assert!(refused(&["x", "npx"]).contains("your list was not changed"));
+}
+
+#[test]
+fn a_broken_list_is_told_once_and_by_doctor() {
+    let place = Workplace::new();
+    std::fs::write(place.home().join("mcp_servers.json"), "{broken").unwrap();
+    let server = FakeServer::start(vec![answer().text("1").into(), answer().text("2").into()]);
+    let told = || {
+        let out = place
+            .command(&["exec", "--base-url", &server.base_url(), "--model", "m", "hi"])
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{}", stderr(&out));
+        stderr(&out).contains("mcp_servers.json: not valid")
+    };
+    assert_eq!((told(), told()), (true, false));
+    assert!(run(&place, &["doctor"]).0.contains("mcp_servers.json: not valid"));
+}
+
+#[test]
+fn servers_as_codex_lists_them() {
+    let place = Workplace::new();
+    assert!(run(&place, &["mcp", "add", "-e", "KEY=hush", "one", "npx", "-y", "x"]).2);
+    assert!(
+        run(&place, &["mcp", "add", "--header", "Authorization: Bearer hush", "two", "https://b.x/mcp"]).2
+    );
+    let (one, error, _) = run(&place, &["mcp", "get", "one", "--json"]);
+    let one: Value = serde_json::from_str(&one).unwrap_or_else(|_| panic!("{one}{error}"));
+    let stdio = json!({
+        "type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"KEY": "*****"}, "env_vars": [], "cwd": null
+    });
+    assert_eq!((&one["transport"], &one["auth_status"]), (&stdio, &json!("unsupported")));
+    let listed = place.command(&["mcp", "list", "--json"]).arg0("codex").output().unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed[0], one);
+    assert_eq!(
+        (&listed[1]["auth_status"], &listed[1]["transport"]["type"]),
+        (&json!("bearer_token"), &json!("streamable_http"))
+    );
 }
 
 #[test]

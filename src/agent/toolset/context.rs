@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::session::recall::LogOriginals;
 use base::config::files::load::Loaded;
+use base::config::trusted::json_files;
 use base::protocol::host::HostProgram;
 use evidence::retriever::ContextRetriever;
 use guard::policy::flag_rules::FlagRules;
@@ -56,7 +57,8 @@ pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
     // Our own API keys must be redacted wherever they turn up.
     loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
     let (servers, problems) = servers::configured(loaded);
-    unusable.extend(problems);
+    let problems = Some(problems.join("\n")).filter(|told| !told.is_empty());
+    unusable.extend(problems.and_then(|told| json_files::news(told, project_state, "servers-unusable")));
     let place = ServerPlace {
         host: cx.host.clone(),
         root: workspace.to_owned(),

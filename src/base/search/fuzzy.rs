@@ -68,7 +68,12 @@ pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
     let wanted = wanted.to_lowercase();
     names
         .into_iter()
-        .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
+        .map(|name| {
+            // A plugin's command may be asked for without the plugin.
+            let name_alone = name.rsplit(':').next().unwrap_or(name);
+            let likeness = |name: &str| strsim::jaro_winkler(&wanted, &name.to_lowercase());
+            (likeness(name).max(likeness(name_alone)), name)
+        })
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(score, _)| *score > 0.8)
         .map(|(_, name)| name)
@@ -94,6 +99,7 @@ mod tests {
         assert_eq!(best("src/lbi.rs").as_deref(), Some("src/lib.rs"));
         assert_eq!(best("zebra/quux.txt"), None);
         assert_eq!(nearest_name("grpe", ["Read", "Grep", "Glob"]), Some("Grep"));
+        assert_eq!(nearest_name("greet", ["plug:greet", "grep"]), Some("plug:greet"));
         assert_eq!(nearest_name("frobnicate", ["Read", "Grep"]), None);
     }
 }

@@ -235,6 +235,17 @@ pub fn end_with_parent() -> u32 {
     std::os::unix::process::parent_id()
 }
 
+/// For this process. macOS has no such limit.
+pub fn limit_memory(bytes: u64) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setrlimit(
+        rustix::process::Resource::As,
+        rustix::process::Rlimit { current: Some(bytes), maximum: Some(bytes) },
+    );
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
+}
+
 pub fn become_program(command: &mut Command) -> io::Error {
     command.exec()
 }

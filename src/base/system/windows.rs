@@ -136,6 +136,8 @@ pub fn end_with_parent() -> u32 {
     0
 }
 
+pub fn limit_memory(_bytes: u64) {}
+
 pub fn become_program(command: &mut Command) -> io::Error {
     command.status().map_or_else(|error| error, |status| std::process::exit(status.code().unwrap_or(1)))
 }

@@ -25,6 +25,10 @@ const NO_PROFILE: &str = "Codex's folder has no such .config.toml, and its confi
 
 const OUR_EVENTS: &str = "--json prints mycode's events; Codex's come with --experimental-json, or with --json where mycode is called codex";
 
+pub fn called_codex() -> bool {
+    std::env::args_os().next().is_some_and(|program| Path::new(&program).ends_with("codex"))
+}
+
 /// What stands behind `exec`, in our options, and which command of ours it is: `resume` and `review` are Codex's own.
 pub fn translated(
     args: impl Iterator<Item = OsString>,
@@ -53,8 +57,7 @@ pub fn translated(
         done.notes.extend(profile.notes);
     }
     resumed(&mut done);
-    let called_codex =
-        std::env::args_os().next().is_some_and(|program| Path::new(&program).ends_with("codex"));
+    let called_codex = called_codex();
     match done.options.iter().position(|option| option == "--json") {
         Some(at) if called_codex => done.options[at] = "--format=codex".into(),
         Some(_) if !done.used.is_empty() => done.notes.push(OUR_EVENTS.to_owned()),

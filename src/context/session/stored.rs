@@ -13,6 +13,10 @@ use base::text;
 
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 const TITLE_CHARS: usize = 100;
+/// In the project's state: ids, one a line.
+const UNPROMPTED: &str = "acp-unprompted";
+const MAX_UNPROMPTED: usize = 100;
+const MAX_UNPROMPTED_BYTES: u64 = 64 * 1024;
 
 /// Copies a session, which another process may have open; returns the log of the copy.
 pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathBuf, LogError> {
@@ -65,6 +69,26 @@ pub fn restore(project_state: &Path, session: &str) -> Result<(), String> {
     }
     let sessions = home.parent().unwrap_or(project_state);
     shift(&path, sessions).map_err(|error| format!("the session can't be restored from the trash: {error}"))
+}
+
+/// A session that an editor opened, of which nothing is stored before its first prompt.
+pub fn is_unprompted(project_state: &Path, id: &str) -> bool {
+    let is_deleted = trash(project_state).join(format!("{id}.jsonl")).exists();
+    unprompted(project_state).iter().any(|known| known == id) && !is_deleted
+}
+
+/// If this fails, an editor can't open it again before it is prompted.
+pub fn remember_unprompted(project_state: &Path, id: &str) {
+    let mut ids = unprompted(project_state);
+    ids.push(id.to_owned());
+    let list = ids[ids.len().saturating_sub(MAX_UNPROMPTED)..].join("\n");
+    let path = project_state.join(UNPROMPTED);
+    let _ = atomic_write::write_private(&path, list.as_bytes(), Expect::Anything);
+}
+
+fn unprompted(project_state: &Path) -> Vec<String> {
+    let list = file::small_text(&project_state.join(UNPROMPTED), MAX_UNPROMPTED_BYTES).unwrap_or_default();
+    list.lines().map(str::to_owned).collect()
 }
 
 fn trash(project_state: &Path) -> PathBuf {

@@ -11,6 +11,7 @@ use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::file::matching::lines::Lines;
 use crate::paths::{PathTarget, disk_error, open, read_access, read_at};
+use crate::pdf;
 use base::format::encoding::{self, Encoding};
 use base::format::picture;
 use base::model::envelope::{Envelope, ErrorCode};
@@ -125,24 +126,35 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         let size = human_bytes(meta.len());
         return read_picture(cx, target, handle, &format!("{} ({size})", file::binary_kind(&head)));
     }
-    if encoding::looks_binary(&head) {
+    let is_pdf = pdf::is_pdf(&head);
+    if !is_pdf && encoding::looks_binary(&head) {
         return Err(binary(&head));
     }
     let view = View { path: Some(target.shown.clone()), mtime_ms: Some(mtime_ms), ..View::default() };
-    if meta.len() > EDIT_LIMIT_BYTES {
+    if !is_pdf && meta.len() > EDIT_LIMIT_BYTES {
         return read_huge(cx, target, handle, meta.len(), Page::new(first, limit, cx), view);
     }
     handle.seek(SeekFrom::Start(0)).map_err(|error| refuse(error.into()))?;
-    let bytes = file::read_all(handle, &meta, EDIT_LIMIT_BYTES).map_err(refuse)?;
-    let bytes = shown_in_editor(cx, target, &bytes).unwrap_or(bytes);
-    let (text, kind) = encoding::decode(&bytes).map_err(|_| binary(&bytes))?;
+    let most = if is_pdf { pdf::MAX_BYTES } else { EDIT_LIMIT_BYTES };
+    let bytes = file::read_all(handle, &meta, most).map_err(refuse)?;
+    let bytes = if is_pdf { bytes } else { shown_in_editor(cx, target, &bytes).unwrap_or(bytes) };
+    let (text, kind) = if is_pdf {
+        let text = pdf::text(&bytes).map_err(|why| {
+            let told = format!("{}; {why}", binary(&bytes).message);
+            ToolError::model(ErrorCode::BinaryFile, told)
+        })?;
+        (text, Encoding::Utf8)
+    } else {
+        encoding::decode(&bytes).map_err(|_| binary(&bytes))?
+    };
     let lines = Lines::new(&text);
     let total = lines.count();
     if first > total.max(1) {
         return Err(past_end(target, first, total));
     }
     let hash = file::hash(&bytes);
-    let before = cx.files.saw(path, hash.clone(), &bytes);
+    // The text of a document can't be edited.
+    let before = if is_pdf { None } else { cx.files.saw(path, hash.clone(), &bytes) };
     let changed = before.is_some_and(|seen| seen.hash != hash);
     let mut page = Page::new(first, limit, cx);
     let redacted = cx.redactor.redact_lines(&text, TextSource::of_file(path));
@@ -169,6 +181,9 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         page.next = page.next.max(total + 1);
     }
     let mut notes = Vec::new();
+    if is_pdf {
+        notes.push("the text of a PDF document".to_owned());
+    }
     if total == 0 {
         notes.push(format!("{} is empty", target.shown));
     }

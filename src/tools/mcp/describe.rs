@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use futures_util::future::join_all;
+use serde_json::{Value, json};
 
 use super::catalog::Catalog;
 use super::client::error::McpError;
@@ -74,6 +75,39 @@ pub fn state(server: &Server) -> &'static str {
         Transport::Stdio { profile: Some(profile), .. } if profile.network => "in the sandbox, with network",
         Transport::Stdio { .. } => "in the sandbox, without network",
     }
+}
+
+/// As `codex mcp list --json` has it (0.171.0), without the values of variables and headers: they may be keys.
+pub fn as_codex(server: &Server, signed_in: bool) -> Value {
+    let names = |pairs: &[(String, String)]| {
+        let hidden = pairs.iter().map(|(name, _)| (name.clone(), "*****".into()));
+        (!pairs.is_empty()).then(|| Value::Object(hidden.collect()))
+    };
+    let (transport, auth) = match &server.transport {
+        Transport::Stdio { command, args, env, cwd, .. } => {
+            let env = names(env);
+            let shown = json!({"type": "stdio", "command": command, "args": args, "env": env, "env_vars": [], "cwd": cwd});
+            (shown, "unsupported")
+        }
+        Transport::Http { url, headers, oauth } => {
+            let has_key = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+            let auth = match oauth {
+                _ if has_key => "bearer_token",
+                _ if signed_in => "o_auth",
+                None => "unsupported",
+                Some(_) => "not_logged_in",
+            };
+            let shown = json!({"type": "streamable_http", "url": url, "bearer_token_env_var": null,
+                "http_headers": names(headers), "env_http_headers": null});
+            (shown, auth)
+        }
+        Transport::Host => (json!({"type": "sdk"}), "unsupported"),
+    };
+    json!({
+        "name": server.name, "enabled": server.enabled, "disabled_reason": null, "transport": transport,
+        "startup_timeout_sec": server.start_timeout.as_secs_f64(),
+        "tool_timeout_sec": server.call_timeout.as_secs_f64(), "auth_status": auth,
+    })
 }
 
 pub fn hint(server: &Server, error: &McpError) -> String {

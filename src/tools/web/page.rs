@@ -4,6 +4,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::client::Fetched;
 use super::markdown;
+use crate::pdf;
 use base::format::encoding;
 use base::search::words::listed;
 use base::text::human_bytes;
@@ -45,7 +46,10 @@ impl Page {
             "image/png" | "image/jpeg" | "image/gif" | "image/webp" => {
                 Ok(Self { picture: Some(bytes), ..page })
             }
-            "application/pdf" => Err(format!("it is a PDF of {size}, which can't be read here")),
+            "application/pdf" => match pdf::text(&bytes) {
+                Ok(text) => Ok(Self { text, ..page }),
+                Err(why) => Err(format!("it is a PDF of {size}; {why}")),
+            },
             _ if encoding::looks_binary(&bytes[..bytes.len().min(8_192)]) => {
                 Err(format!("it is {kind}, {size}, not text"))
             }

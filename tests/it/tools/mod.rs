@@ -14,6 +14,7 @@ mod locate_past;
 mod locate_with;
 mod near_paths;
 mod observations;
+mod pdf;
 mod props;
 mod read;
 mod side_by_side;

@@ -73,8 +73,12 @@ fn unread<'a>(all: &'a Value, read: &'a str) -> impl Iterator<Item = String> + '
 
 /// The same where the project's last session didn't say it already.
 pub fn not_used_news(workspace: &Path, project_state: &Path) -> Option<String> {
-    let told = not_used(workspace)?;
-    let file = project_state.join("settings-not-used");
+    news(not_used(workspace)?, project_state, "settings-not-used")
+}
+
+/// `told` unless that is what the file of this name in the project's state says already.
+pub fn news(told: String, project_state: &Path, name: &str) -> Option<String> {
+    let file = project_state.join(name);
     let is_news = file::small_text(&file, MAX_BYTES).is_none_or(|before| before != told);
     let kept = is_news.then(|| fs::create_dir_all(project_state).and_then(|()| fs::write(file, &told)));
     kept.map(|_| told)

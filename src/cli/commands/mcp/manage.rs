@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 
 use super::open::{self, OpenedServers, no_server};
 use crate::cli::args::SharedArgs;
+use crate::cli::foreign::codex;
 use crate::cli::report::{self, Failure, OrFail};
 use base::config::files::load;
 use base::text::plural;
 use tools::mcp::config::entry::Entry;
 use tools::mcp::config::import;
+use tools::mcp::config::server::Server;
 use tools::mcp::config::user_file::UserFile;
-use tools::mcp::describe::state;
+use tools::mcp::describe::{self, state};
 use tools::mcp::servers::Servers;
 
 #[derive(Args, Debug)]
@@ -132,6 +134,10 @@ pub struct TestArgs {
     #[arg(long, default_value = "{}")]
     pub args: String,
 
+    /// Print its settings as JSON, as `codex mcp get` does; starts nothing
+    #[arg(long, requires = "server", conflicts_with = "call")]
+    pub json: bool,
+
     #[command(flatten)]
     pub http: HttpArgs,
 }
@@ -139,6 +145,11 @@ pub struct TestArgs {
 pub fn list(cli: &SharedArgs, as_json: bool) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut out = String::new();
+    if as_json && codex::called_codex() {
+        let row = |server: &Server| describe::as_codex(server, opened.place.credentials_of(server).exists());
+        let rows: Vec<Value> = opened.servers.iter().map(row).collect();
+        return report::print(&format!("{:#}\n", Value::Array(rows)));
+    }
     let servers = Servers::new(opened.servers.clone(), opened.place.clone());
     for server in &opened.servers {
         let tools = servers.known(&server.name).tools.len();

@@ -40,6 +40,10 @@ pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
         return tried;
     }
     let mut server = opened.find(name)?.clone();
+    if args.json {
+        let signed_in = opened.place.credentials_of(&server).exists();
+        return report::print(&format!("{:#}\n", describe::as_codex(&server, signed_in))).map(|()| true);
+    }
     server.enabled = true;
     one(&opened.place, server, args).await
 }

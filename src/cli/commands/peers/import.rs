@@ -87,7 +87,7 @@ pub fn peer(name: &str) -> Result<&'static Peer, Failure> {
 }
 
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    let hint = "check that the file is there and yours; for opencode, that `opencode` is in your PATH";
+    let hint = "check that the file is there and yours; for opencode, that `opencode`, `sqlite3` or `python3` is in your PATH";
     Failure::task(format!("the session {} can't be read: {error}", path.display()), hint)
 }
 

@@ -53,9 +53,14 @@ impl Source {
             Asked::Stored(id) => (SessionSelector::Id(id), false),
             Asked::ForkOf(id) => (SessionSelector::Id(id), true),
         };
-        if let SessionSelector::Id(id) = &which {
-            stored_in(&folder, id)?;
-        }
+        let (which, begins_as) = match which {
+            SessionSelector::Id(id) if !stored_in(&folder, &id)? => {
+                (SessionSelector::New, (!fork).then_some(id))
+            }
+            which => (which, None),
+        };
+        let is_new = matches!(which, SessionSelector::New);
+        let fork = fork && !is_new;
         let mut cli = self.cli(folder, fork);
         cli.model.add_dir.extend(more);
         let mut setup = agent_setup::setup(&cli, true, &which).await.map_err(failed)?;
@@ -65,11 +70,16 @@ impl Source {
         // The last of two servers with the same name wins: the editor's.
         setup.loaded.own.mcp.extend((!mcp_servers.is_empty()).then(|| acp_editor::servers(&mcp_servers)));
         setup.editor = Some(Arc::new(Editor(files)));
+        setup.session_id = begins_as;
         let folder = setup.workspace.clone();
         // Blocking: reads the log of a stored session.
         let started = task::blocking(move || assemble::start(setup)).await;
         let started = started.map_err(|error| error::failed(error.to_string()))?;
         let handle = started.map_err(|error| failed(error.into()))?;
+        if is_new {
+            let (project, id) = (Paths::from_env().project(&folder), handle.session.clone());
+            let _ = task::blocking(move || stored::remember_unprompted(&project, &id)).await;
+        }
         Ok(Opened { id: handle.session, ops: handle.ops, events: handle.events, folder })
     }
 }
@@ -115,10 +125,15 @@ fn canonical(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-fn stored_in(folder: &Path, id: &str) -> Result<(), Error> {
-    let found = list::has(&Paths::from_env().project(&canonical(folder)), id);
-    let missing = || error::not_found(format!("{} has no session {id}", folder.display()));
-    found.then_some(()).ok_or_else(missing)
+/// False for one that was never prompted: nothing of it is stored, so that it begins anew.
+fn stored_in(folder: &Path, id: &str) -> Result<bool, Error> {
+    let paths = Paths::from_env();
+    let project = paths.project(&canonical(folder));
+    let stored = list::has(&project, id);
+    if stored || stored::is_unprompted(&project, id) {
+        return Ok(stored);
+    }
+    Err(error::not_found(format!("{} has no session {id}", folder.display())))
 }
 
 fn no_model() -> Error {

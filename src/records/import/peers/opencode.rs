@@ -1,9 +1,9 @@
 //! opencode stores sessions in a SQLite database (`~/.local/share/opencode/opencode.db`). To avoid a database
-//! engine, this uses its commands `opencode session list --format json` and `opencode export`; exported files
-//! work too. As of version 1.18.33 (npm, November 2026) against a fake server.
+//! engine, this uses its commands `opencode session list --format json` and `opencode export`, and where they are missing
+//! `sqlite3` or Python; exported files work too. As of version 1.18.33 (npm, November 2026) against a fake server.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -25,9 +25,22 @@ const VARIABLES: &[&str] =
 /// Message parts outside the conversation.
 const OTHER: &str = "step-start step-finish snapshot patch agent subtask retry compaction file";
 
+/// What `opencode session list` prints, from the store.
+const LISTED: &str = "select json_group_array(json_object('id', id, 'directory', directory, 'title', title, 'updated', \
+    time_updated)) from session where parent_id is null";
+/// What `opencode export` prints, likewise.
+const EXPORTED: &str = "select json_object('info', json_object('id', id, 'directory', directory, 'parentID', parent_id, \
+    'revert', json(revert)), 'messages', (select json_group_array(json(one)) from (select json_object('info', \
+    json_set(data, '$.id', id), 'parts', (select json_group_array(json(part)) from (select data as part from part \
+    where message_id = message.id order by id))) as one from message where session_id = session.id order by id))) \
+    from session where id = ";
+const PYTHON: &str = "import sqlite3, sys, pathlib; print(sqlite3.connect(pathlib.Path(sys.argv[1]).as_uri() + '?mode=ro', \
+    uri=True).execute(sys.argv[2]).fetchone()[0])";
+
 /// The sessions of `folder` or the current folder: opencode can't list all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
-    let Some(answer) = ask(folder, &["session", "list", "--format", "json"]) else { return Ok(Vec::new()) };
+    let answer = ask(folder, &["session", "list", "--format", "json"]).or_else(|| from_store(LISTED));
+    let Some(answer) = answer else { return Ok(Vec::new()) };
     let rows: Vec<Value> = serde_json::from_slice(&answer).unwrap_or_default();
     let here = |row: &&Value| folder.is_none_or(|folder| Path::new(text(row, "directory")) == folder);
     let found = rows.iter().filter(here).map(|row| PeerSession {
@@ -46,8 +59,10 @@ pub fn read(path: &Path) -> io::Result<Transcript> {
         file::read(path, MAX_BYTES).map_err(|error| io::Error::other(error.to_string()))?.0
     } else {
         let id = path.to_string_lossy();
+        let is_id = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         ask(None, &["export", &id])
-            .ok_or_else(|| io::Error::other(format!("`opencode export {id}` printed nothing")))?
+            .or_else(|| is_id.then(|| from_store(&format!("{EXPORTED}'{id}'")))?)
+            .ok_or_else(|| io::Error::other(format!("neither `opencode export {id}` nor its store has it")))?
     };
     Ok(told(&serde_json::from_slice(&bytes)?))
 }
@@ -61,6 +76,22 @@ fn ask(folder: Option<&Path>, args: &[&str]) -> Option<Vec<u8>> {
         command.current_dir(folder);
     }
     timeout::ask(&mut command, b"", LIMIT)
+}
+
+/// The only value that the query finds.
+fn from_store(query: &str) -> Option<Vec<u8>> {
+    let usual = || std::env::home_dir().map(|home| home.join(".local/share"));
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).or_else(usual)?;
+    let store = data.join("opencode/opencode.db");
+    let run = |program: &str, args: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(args).arg(&store).arg(query).env_clear();
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        timeout::ask(&mut command, b"", LIMIT).filter(|answer| !answer.trim_ascii().is_empty())
+    };
+    let programs: [(&str, &[&str]); 2] =
+        [("sqlite3", &["-readonly", "-batch"]), ("python3", &["-I", "-c", PYTHON])];
+    programs.into_iter().filter(|_| store.is_file()).find_map(|(program, args)| run(program, args))
 }
 
 fn told(whole: &Value) -> Transcript {
