@@ -1,10 +1,13 @@
 //! The review stage: for a few rounds, a reviewer checks the changes against the spec and a fixer fixes them.
 
+use super::changes;
+use super::checks;
+use super::prompts;
 use super::roles::{RoleStart, RoleTask, Stop};
 use super::state::Build;
-use super::{changes, checks, prompts};
 use crate::qa::checks as qa;
-use crate::qa::reviewer::{self, ReviewVerdict, review_prompt};
+use crate::qa::reviewer::review_prompt;
+use crate::qa::verdict::{self, ReviewVerdict};
 use base::pattern::Pattern;
 use context::report::figures::LineCounts;
 
@@ -57,7 +60,7 @@ async fn judge(build: &mut Build, spec: &str, round: usize, checks: &str) -> Res
     let mut report = build.roles.work(RoleTask { start: RoleStart::Fresh, ..ask }).await?;
     let mut read = ReviewVerdict::read(&report.answer);
     if let Err(why) = &read {
-        let again = RoleTask::new("qa_reviewer", format!("{part}, again"), reviewer::asked_again(why));
+        let again = RoleTask::new("qa_reviewer", format!("{part}, again"), verdict::asked_again(why));
         report = build.roles.work(RoleTask { start: RoleStart::In(report.id), ..again }).await?;
         read = ReviewVerdict::read(&report.answer);
     }

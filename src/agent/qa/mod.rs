@@ -2,3 +2,4 @@
 
 pub mod checks;
 pub mod reviewer;
+pub mod verdict;

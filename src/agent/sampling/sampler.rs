@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 
+use super::repetition_guard::RepetitionGuard;
 use super::stream_accumulator::StreamAccumulator;
 use crate::control::TurnControl;
-use crate::sampling::stream_accumulator::RepetitionGuard;
 use base::config::settings::ContextSettings;
 use base::model::item::Item;
 use base::model::provider::{Provider, ProviderError};

@@ -1,5 +1,6 @@
 //! From a task text to ranked files. Independent of tools and requests.
 
+pub mod chance;
 pub mod companions;
 pub mod fields;
 pub mod gather;

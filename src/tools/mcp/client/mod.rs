@@ -4,6 +4,7 @@ pub mod bounded;
 pub mod connection;
 pub mod connector;
 pub mod credentials;
+pub mod elicitation;
 pub mod error;
 pub mod handler;
 pub mod host;
