@@ -311,6 +311,10 @@ fn text_of<'a>(row: &'a Table, key: &str) -> Option<&'a str> {
 
 /// Accepts the spellings of vendors, gateways and clouds.
 pub fn facts(model: &str) -> Option<&'static ModelFacts> {
+    // Without a model the table, a fifth of the start of `mycode tool`, isn't read.
+    if model.is_empty() {
+        return None;
+    }
     let name = normal(model);
     let exact = table().find(|row| !row.family && row.names.iter().any(|known| is_same(known, &name)));
     // A family is a name prefix; the longest is the most specific.
