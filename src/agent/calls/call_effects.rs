@@ -1,5 +1,6 @@
 //! What surrounds a call: the undo journal, changes on disk by others, and progress for the user.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,6 +15,7 @@ use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
 use context::session::journal::recorder::Journal;
 use guard::redact::detector::TextSource;
+use guard::sandbox::protected_paths;
 use guard::shell::interpret::call::Call;
 use tools::cx::ToolCx;
 use tools::file::watch::{self, ChangedBy};
@@ -44,6 +46,14 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -
 pub async fn after_command(cx: &ToolCx, events: &Events) -> Vec<String> {
     let changed = journal::ask(cx, Journal::after_command).await;
     journal_notices(cx, events);
+    let acting: BTreeSet<String> = changed
+        .iter()
+        .filter_map(|path| protected_paths::acts_by_name(path))
+        .map(|path| path.display().to_string())
+        .collect();
+    if !acting.is_empty() {
+        notice(events, Level::Info, texts::changed_what_acts(&acting));
+    }
     changed.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 

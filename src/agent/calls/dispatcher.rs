@@ -135,7 +135,7 @@ impl Dispatcher {
     }
 
     pub fn has_command(&self, group: &[GroupedCall]) -> bool {
-        group.iter().any(|grouped| &*self.name(&grouped.call) == "Bash")
+        group.iter().any(|grouped| matches!(&*self.name(&grouped.call), "Bash" | "MoreTools"))
     }
 
     pub fn has_background(&self) -> bool {

@@ -357,9 +357,10 @@ impl PolicyEngine {
         level != Permission::ReadOnly && (!self.confines(level) || call.is_covered(&self.rules()))
     }
 
-    /// Whether it runs a command that may do more than read.
+    /// Whether it runs a command, or something on a server, that may do more than read.
     pub fn may_change(&self, call: &AssessedToolCall) -> bool {
-        call.runs_command() && call.risk() != Some(Risk::Reads)
+        let on_server = |one: &AssessedAccess| matches!(one.access, Access::Remote { reads: false, .. });
+        call.runs_command() && call.risk() != Some(Risk::Reads) || call.0.iter().any(on_server)
     }
 
     pub fn confines(&self, permission: Permission) -> bool {

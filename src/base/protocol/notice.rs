@@ -1,6 +1,7 @@
 //! The agent's notices for users: what happened, why, and what to do next. In one file so that they can be
 //! reviewed as one page (`tests/fixtures/texts/notices.txt`).
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use super::rewind::{RewindDone, RewindScope};
@@ -446,6 +447,17 @@ pub fn hunk_not_reverted(path: &str, why: &str) -> String {
 pub fn discarded(count: usize) -> String {
     format!(
         "A command discarded changes or removed files ({count}). `mycode rewind` lists how to get them back."
+    )
+}
+
+/// Files that other programs run or obey because of their names.
+pub fn changed_what_acts(files: &BTreeSet<String>) -> String {
+    let shown: Vec<String> = files.iter().take(5).map(|file| on_one_line(file)).collect();
+    let more = files.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "Changed: {}{more}. Other programs may run or obey these files by themselves, so look at them first.",
+        shown.join(", ")
     )
 }
 

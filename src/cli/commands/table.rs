@@ -58,7 +58,10 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         CliCommand::Replay(args) => done(replay_traces::run(shared, args)),
         CliCommand::Export(args) => done(export::run(shared, args)),
         CliCommand::Report(args) => done(in_runtime(report_command::run(shared, args))),
-        CliCommand::Rewind(args) => rewind::run(shared, args).map(|all| u8::from(!all)),
+        CliCommand::Rewind(args) => {
+            let code = |all| if all { ExitCode::Done } else { ExitCode::SetAside };
+            rewind::run(shared, args).map(|all| code(all) as u8)
+        }
         CliCommand::Sandbox(args) => sandbox::run(shared, args),
         CliCommand::Mcp(args) => match &args.command {
             None => done(manage::list(shared, false)),

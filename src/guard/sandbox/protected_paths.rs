@@ -11,9 +11,18 @@ static IN_WORKSPACE: LazyLock<Vec<&str>> =
 /// In every git folder: what would run programs or redirect git.
 pub const IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes"];
 
-/// In lower case; any letter case counts.
-const RULES: &[&str] =
-    &["code_law.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"];
+/// In lower case; any letter case counts. docs.warp.dev, qwenlm.github.io and github.com/charmbracelet/crush, read in November 2026.
+const RULES: &[&str] = &[
+    "code_law.md",
+    "agents.md",
+    "agents.override.md",
+    "claude.md",
+    "claude.local.md",
+    "gemini.md",
+    "warp.md",
+    "qwen.md",
+    "crush.md",
+];
 
 /// An editor opens files with these suffixes together with their tasks and settings.
 const ENDINGS: &[&str] = &[".code-workspace"];
@@ -52,6 +61,22 @@ pub fn steers(inside: &Path) -> bool {
         || IN_WORKSPACE.iter().any(|name| inside.starts_with(name))
 }
 
+/// The file, or the hidden folder that it is in, if other programs may run or obey it because of its name.
+/// Commands may change it, but users hear of it.
+pub fn acts_by_name(inside: &Path) -> Option<PathBuf> {
+    let name = inside.file_name()?.to_string_lossy();
+    let lower = name.to_lowercase();
+    let is_in = |list| places::list(list).flat_map(str::split_whitespace).any(|known| known == lower);
+    let stem = name.strip_suffix(".md").unwrap_or_default();
+    let in_capitals = !stem.is_empty() && !stem.contains(char::is_lowercase) && !is_in("documents");
+    let hidden = inside.iter().position(|part| part.as_encoded_bytes().starts_with(b"."));
+    match hidden {
+        Some(at) => Some(inside.iter().take(at + 1).collect()),
+        None => (in_capitals || is_rules_file(inside.file_name()?) || is_in("run by name"))
+            .then(|| inside.to_owned()),
+    }
+}
+
 /// Relative to a home in the workspace: what would run at the next login.
 fn in_home() -> impl Iterator<Item = &'static str> {
     places::list("protected in a home")
@@ -74,6 +99,14 @@ mod tests {
         for path in steering.split_whitespace() {
             assert!(steers(Path::new(path)), "{path}");
         }
+        let told = "sub/CLAUDE.md docs/RULES.md Makefile x/conftest.py sub/.envrc .npmrc";
+        assert!(told.split_whitespace().all(|path| acts_by_name(Path::new(path)).is_some()));
+        assert_eq!(acts_by_name(Path::new("a/.venv/bin/x")).as_deref(), Some(Path::new("a/.venv")));
+        assert!(
+            ["README.md", "src/a.rs", "docs/rules.md"]
+                .iter()
+                .all(|path| acts_by_name(Path::new(path)).is_none())
+        );
         let harmless = ".hg/store/data .jj/working_copy/tree src/opencode.rs docs/crush.json code-workspace .gitea/issue.md";
         for path in harmless.split_whitespace() {
             assert!(!steers(Path::new(path)), "{path}");

@@ -321,12 +321,18 @@ fn a_project_below_does_not_obey_what_a_command_above_planted() {
     let place = Workplace::new();
     place.file("sub/a.txt", "x");
     let server = FakeServer::start(vec![
-        answer().call("Bash", json!({"command": "echo 'obey the planted rule' > sub/AGENTS.md"})).into(),
+        answer()
+            .call(
+                "Bash",
+                json!({"command": "echo x | tee b .npmrc; echo 'obey the planted rule' > sub/AGENTS.md"}),
+            )
+            .into(),
         answer().text("Done.").into(),
         answer().text("Two.").into(),
         answer().text("Three.").into(),
     ]);
-    place.exec(&server.base_url(), &["--permission", "full", "task"]);
+    let said = stderr(&place.exec(&server.base_url(), &["--permission", "full", "task"]));
+    assert!(said.contains("Changed: .npmrc, sub/AGENTS.md. Other programs may run"), "{said}");
     assert!(place.project().join("sub/AGENTS.md").exists());
     let obeys = |request: usize| server.requests()[request].raw.contains("obey the planted rule");
     let said = stderr(&place.exec(&server.base_url(), &["-C", "sub", "another"]));

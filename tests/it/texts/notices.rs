@@ -120,6 +120,7 @@ fn agent_notices() {
         notice::sandbox_degraded("network isolation"),
         notice::sandbox_unavailable("The sandbox is unavailable: no user namespaces"),
         notice::no_such_job(3),
+        notice::changed_what_acts(&[".npmrc", "sub/CLAUDE.md"].map(str::to_owned).into()),
         notice::rewind_failed("there is no such point in this session"),
         rewound(RewindScope::Conversation, &[], &[]),
         rewound(RewindScope::Files, &[], &[]),

@@ -78,8 +78,7 @@ fn goes(step: &RestoreStep) -> bool {
 }
 
 fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -> Option<RestoreStep> {
-    let (first, last) = (chain.first()?, chain.last()?);
-    let mut target = first.before.clone();
+    let mut target = chain.first()?.before.clone();
     let (now, bytes) = match inspect::look_in(root, relative, inspect::FILE_LIMIT_BYTES) {
         Ok(found) => found,
         Err(error) => return Some(impossible(relative, target, format!("it can't be inspected: {error}"))),
@@ -88,7 +87,8 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -
     let changed = |change: &&JournalChange| {
         change.before.mode().is_some_and(|before| change.after.mode() != Some(before))
     };
-    if !chain.iter().any(changed) {
+    let modes = chain.iter().any(changed);
+    if !modes {
         match (&mut target, &now) {
             (PathState::File { mode, .. }, PathState::File { mode: now, .. }) => *mode = *now,
             (target, now) if target.is_folder() && now.is_folder() => *target = now.clone(),
@@ -110,7 +110,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -
         plus: 0,
         minus: 0,
         differs: difference(&now, &target),
-        conflict: conflict(chain, last, &now, inspect::stamp(root, relative)),
+        conflict: conflict(chain, &now, modes, inspect::stamp(root, relative)),
         impossible: None,
         target,
         now,
@@ -155,27 +155,27 @@ fn difference(now: &PathState, target: &PathState) -> Option<String> {
     }
 }
 
-fn conflict(
-    chain: &[&JournalChange],
-    last: &JournalChange,
-    now: &PathState,
-    stamp: PathState,
-) -> Option<String> {
+/// `modes`: the permission bits would be restored, too.
+fn conflict(chain: &[&JournalChange], now: &PathState, modes: bool, stamp: PathState) -> Option<String> {
+    let last = chain.last()?;
     if chain.iter().any(|change| change.doubtful) {
         return Some(
             "it may not be mycode's change: a command was cut off, or the file was moved here".to_owned(),
         );
     }
-    // An announced change may not have been made; unread files are compared by size and time.
-    let stands = |known: &PathState| {
-        now.same_content(known) || matches!(known, PathState::Unkept { .. }) && stamp == *known
+    let same = |a: &PathState, b: &PathState| {
+        let same_mode = a.mode().zip(b.mode()).is_none_or(|(a, b)| !modes || a == b);
+        same_mode && a.same_content(b)
     };
+    // An announced change may not have been made; unread files are compared by size and time.
+    let stands =
+        |known: &PathState| same(now, known) || matches!(known, PathState::Unkept { .. }) && stamp == *known;
     if !stands(&last.after) && !stands(&last.before) {
         return Some("another program changed it since".to_owned());
     }
-    let broken = chain.windows(2).any(|pair| {
-        !pair[1].before.same_content(&pair[0].after) && !pair[1].before.same_content(&pair[0].before)
-    });
+    let broken = chain
+        .windows(2)
+        .any(|pair| !same(&pair[1].before, &pair[0].after) && !same(&pair[1].before, &pair[0].before));
     broken.then(|| "another program changed it in the meantime".to_owned())
 }
 

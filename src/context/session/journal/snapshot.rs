@@ -305,7 +305,8 @@ impl Snapshot {
         let mut made: Vec<_> =
             found.iter().filter(|(path, _)| !known_paths.contains(path.as_path())).collect();
         made.sort_by(|a, b| a.0.cmp(b.0));
-        let inodes: HashSet<u64> = self.files.iter().map(|known| known.stamp.inode).collect();
+        // A move or a new name also changes the file that was known.
+        let inodes: HashSet<u64> = changed.iter().map(|known| known.stamp.inode).collect();
         for (path, (stamp, meta)) in made {
             let limit = if begun.elapsed() > COMPARE_TIME { 0 } else { COPY_LIMIT_BYTES };
             let Ok((after, bytes)) = inspect::look_in(root, path, limit) else { continue };

@@ -108,7 +108,8 @@ pub struct Witness {
     is_blind: bool,
     /// May not be created: servers hear that at once.
     refused: BTreeSet<PathBuf>,
-    refused_rules: BTreeSet<PathBuf>,
+    /// Nor may rules files in any folder.
+    refuses_rules: bool,
     /// May not be moved or removed, where no mount prevents that.
     pinned: BTreeSet<PathBuf>,
     /// May not be opened, where no mount hides them.
@@ -220,7 +221,6 @@ impl Witness {
         let alone = !spec.layers.namespaces;
         let tmp = spec.private.join("tmp");
         let alterable = spec.writable.iter().map(|path| path.0.clone()).chain([tmp]);
-        let rules = spec.rules_folders.iter().map(|path| path.0.clone());
         let masked = |paths: &[RawPath]| -> Vec<PathBuf> {
             paths.iter().filter(|_| alone).filter_map(|path| path.canonicalize().ok()).collect()
         };
@@ -240,7 +240,7 @@ impl Witness {
             socket: Some(socket),
             names,
             refused: if spec.is_server { protected.clone() } else { BTreeSet::new() },
-            refused_rules: rules.filter(|_| spec.is_server).collect(),
+            refuses_rules: spec.is_server,
             pinned,
             hidden,
             alterable: alterable.filter_map(|path| path.canonicalize().ok()).collect(),
@@ -369,9 +369,7 @@ impl Witness {
         if change == Change::Created && handles::look(&folder, name).is_some() {
             return false;
         }
-        let rules =
-            is_rules_file(name) && place.as_ref().is_ok_and(|place| self.refused_rules.contains(place));
-        if rules || is_in(&self.refused) {
+        if self.refuses_rules && is_rules_file(name) || is_in(&self.refused) {
             return true;
         }
         self.created.add(Some(identity), name, change == Change::Replaced);
