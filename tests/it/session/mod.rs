@@ -10,4 +10,5 @@ mod replays;
 mod session_state;
 mod sessions;
 pub mod undo;
+mod undo_conflicts;
 pub mod undo_journal;

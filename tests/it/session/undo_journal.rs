@@ -18,15 +18,15 @@ use proptest::prelude::*;
 use super::undo::{git, picture};
 
 /// A journal without an agent: commands are closures.
-struct Plain {
+pub struct Plain {
     _dir: tempfile::TempDir,
-    root: PathBuf,
+    pub root: PathBuf,
     journal: Journal,
     turns: u64,
 }
 
 impl Plain {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap().join("work");
         fs::create_dir(&root).unwrap();
@@ -35,7 +35,7 @@ impl Plain {
         Self { _dir: dir, root, journal, turns: 0 }
     }
 
-    fn turn(&mut self, command: impl FnOnce(&Path)) -> PointId {
+    pub fn turn(&mut self, command: impl FnOnce(&Path)) -> PointId {
         self.turns += 1;
         self.journal.begin_turn(self.turns, "t");
         self.journal.before_command("command", &AtomicBool::new(false));
@@ -61,7 +61,7 @@ impl Plain {
         restore::plan(&self.root, self.journal.blobs(), restore::since(&self.journal.lines(), point))
     }
 
-    fn go(&self, point: PointId, force: bool) -> RestoreOutcome {
+    pub fn go(&self, point: PointId, force: bool) -> RestoreOutcome {
         let plan = self.plan(point);
         let head = JournalRecord::Rewind { ms: 0, last_item: self.turns, title: String::new(), voided: None };
         restore::carry_out(&self.journal, head, &plan, force).unwrap()
@@ -105,44 +105,6 @@ fn ignored_files() {
     let done = plain.go(point, false);
     assert_eq!(fs::read_to_string(root.join("target/out")).unwrap(), "built again", "{done:?}");
     assert_eq!(fs::read_to_string(root.join(".gitignore")).unwrap(), "target/\n");
-}
-
-#[test]
-fn an_ignored_name_of_a_known_file_stays() {
-    let mut plain = Plain::new();
-    let root = plain.root.clone();
-    fs::write(root.join("a"), "shared").unwrap();
-    fs::hard_link(root.join("a"), root.join("keep.log")).unwrap();
-    fs::write(root.join(".gitignore"), "*.log\n").unwrap();
-    settle(&root);
-    let point = plain.turn(|root| fs::remove_file(root.join(".gitignore")).unwrap());
-    plain.go(point, false);
-    assert_eq!(fs::read_to_string(root.join("keep.log")).unwrap(), "shared");
-}
-
-#[test]
-fn a_users_permission_bits_are_a_conflict() {
-    let mut plain = Plain::new();
-    let root = plain.root.clone();
-    let set = |name: &str, mode| {
-        fs::set_permissions(root.join(name), Permissions::from_mode(mode)).unwrap();
-    };
-    let mode = |name: &str| fs::metadata(root.join(name)).unwrap().mode() & 0o777;
-    fs::write(root.join("a"), "text").unwrap();
-    fs::write(root.join("b"), "text").unwrap();
-    fs::hard_link(root.join("b"), root.join("name of b")).unwrap();
-    set("a", 0o644);
-    set("b", 0o644);
-    let point = plain.turn(|_| {
-        set("a", 0o600);
-        set("b", 0o600);
-    });
-    set("a", 0o400);
-    set("name of b", 0o400);
-    let done = plain.go(point, false);
-    assert_eq!((mode("a"), mode("b"), done.left.len()), (0o400, 0o400, 3), "{done:?}");
-    plain.go(point, true);
-    assert_eq!((mode("a"), mode("b")), (0o644, 0o644));
 }
 
 #[test]

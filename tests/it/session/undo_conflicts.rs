@@ -1,0 +1,44 @@
+//! What a rewind leaves to the user: names that were ignored, and permission bits that others set since.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use super::undo_journal::{Plain, settle};
+
+#[test]
+fn an_ignored_name_of_a_known_file_stays() {
+    let mut plain = Plain::new();
+    let root = plain.root.clone();
+    fs::write(root.join("a"), "shared").unwrap();
+    fs::hard_link(root.join("a"), root.join("keep.log")).unwrap();
+    fs::write(root.join(".gitignore"), "*.log\n").unwrap();
+    settle(&root);
+    let point = plain.turn(|root| fs::remove_file(root.join(".gitignore")).unwrap());
+    plain.go(point, false);
+    assert_eq!(fs::read_to_string(root.join("keep.log")).unwrap(), "shared");
+}
+
+#[test]
+fn a_users_permission_bits_are_a_conflict() {
+    let mut plain = Plain::new();
+    let root = plain.root.clone();
+    let set = |name: &str, mode| {
+        fs::set_permissions(root.join(name), Permissions::from_mode(mode)).unwrap();
+    };
+    let mode = |name: &str| fs::metadata(root.join(name)).unwrap().mode() & 0o777;
+    fs::write(root.join("a"), "text").unwrap();
+    fs::write(root.join("b"), "text").unwrap();
+    fs::hard_link(root.join("b"), root.join("name of b")).unwrap();
+    set("a", 0o644);
+    set("b", 0o644);
+    let point = plain.turn(|_| {
+        set("a", 0o600);
+        set("b", 0o600);
+    });
+    set("a", 0o400);
+    set("name of b", 0o400);
+    let done = plain.go(point, false);
+    assert_eq!((mode("a"), mode("b"), done.left.len()), (0o400, 0o400, 3), "{done:?}");
+    plain.go(point, true);
+    assert_eq!((mode("a"), mode("b")), (0o644, 0o644));
+}
