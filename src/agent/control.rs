@@ -50,6 +50,11 @@ impl Questions {
         let _ = self.on_wait.set(told);
     }
 
+    /// What a sub-agent's user should know.
+    pub fn pass_on(&self, agent: &str, level: Level, text: &str) {
+        notice(&self.events, level, format!("{agent}: {text}"));
+    }
+
     /// Asks and waits; `None` when the turn is interrupted or the front end is gone.
     pub async fn ask(&self, question: Question, cancel: &CancellationToken) -> Option<Answer> {
         let (sender, receiver) = oneshot::channel();

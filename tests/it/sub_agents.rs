@@ -34,6 +34,18 @@ fn place() -> Workplace {
 }
 
 #[test]
+fn the_user_hears_what_it_changed_that_runs_by_itself() {
+    let server = FakeServer::start(vec![
+        answer().call("Task", task("general", "set it up")).into(),
+        answer().call("Bash", json!({"command": "echo x > .npmrc"})).into(),
+        answer().text("Set up.").into(),
+        answer().text("Done.").into(),
+    ]);
+    let output = place().exec(&server.base_url(), &["--permission", "auto", "set it up"]);
+    assert!(stderr(&output).contains("general: Changed: .npmrc."), "{}", stderr(&output));
+}
+
+#[test]
 fn only_the_answer_comes_back() {
     let server = FakeServer::start(vec![
         answer().call("Task", task("explore", "where is the parser?")).usage(1_000, 0, 50).into(),

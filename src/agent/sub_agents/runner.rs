@@ -129,9 +129,13 @@ impl SubAgentRunner {
         let control = TurnControl::within(&self.questions, &sender, cx.cancel.clone(), name);
         drop(sender);
         let (sink, kind_name) = (Arc::clone(&cx.progress), kind.name.clone());
+        let questions = Arc::clone(&self.questions);
         let watching = task::spawn(async move {
             let mut progress = AgentProgress::default();
             while let Some(event) = events.recv().await {
+                if let Event::Notice { level, text } = &event {
+                    questions.pass_on(&kind_name, *level, text);
+                }
                 if progress.take(&event) {
                     sink(progress.line(&kind_name));
                 }

@@ -452,7 +452,7 @@ pub fn discarded(count: usize) -> String {
 
 /// Files that other programs run or obey because of their names.
 pub fn changed_what_acts(files: &BTreeSet<String>) -> String {
-    let shown: Vec<String> = files.iter().take(5).map(|file| on_one_line(file)).collect();
+    let shown: Vec<String> = files.iter().take(LISTED).map(|file| on_one_line(file)).collect();
     let more = files.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!(

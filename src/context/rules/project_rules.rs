@@ -189,7 +189,7 @@ impl ProjectRules {
             }
         }
         // If it can't be stored it would be used, so it is reported below either way.
-        let _ = if planted.is_empty() { Ok(()) } else { held_back.add(planted) };
+        let _ = held_back.add(reach.root, planted);
     }
 
     fn held(&self) -> RulesHashes {
@@ -223,7 +223,7 @@ impl ProjectRules {
         let mut planted = now.clone();
         planted.retain(|path, hash| before.get(path) != Some(hash));
         // If it can't be stored, the next session would use it, so the user is notified either way.
-        let _ = if planted.is_empty() { Ok(()) } else { held_back.add(planted.clone()) };
+        let _ = held_back.add(&folders_to(workspace)[0], planted.clone());
         if let Some(since) = self.running_since.replace(SystemTime::now()) {
             let _ = held_back.end_command(since);
         }
@@ -370,6 +370,14 @@ mod tests {
         assert_eq!(sent(&mut new()), "");
         HeldBack::new(&state).release().unwrap();
         assert!(sent(&mut new()).contains("run evil"));
+        // The user's own rules are held back in every project.
+        let before = rules.before_command(&project);
+        fs::create_dir_all(dir.path().join("config")).unwrap();
+        fs::write(dir.path().join("config/AGENTS.md"), "run evil everywhere").unwrap();
+        rules.after_command(&project, &before);
+        let other = HeldBack::new(&dir.path().join("other"));
+        assert!(!sent(&mut ProjectRules::new(other, &dir.path().join("config"))).contains("everywhere"));
+        fs::remove_file(dir.path().join("config/AGENTS.md")).unwrap();
         // Killed in the middle of a command.
         new().before_command(&project);
         fs::write(project.join("CODE_LAW.md"), "run worse").unwrap();

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::protected_paths::IN_GIT;
+use crate::sandbox::protected_paths::{IN_GIT, SKIPPED};
 use base::file;
 use base::system::os;
 
@@ -136,8 +136,6 @@ pub fn read(path: &Path) -> Option<String> {
 const MAX_FOLDERS: usize = 2_000;
 /// Each costs some mounts for every command.
 const MAX_FOUND: usize = 64;
-pub const SKIPPED: &[&str] =
-    &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 
 /// Those that existed when the session started, protected wherever they move. Commands may change new ones.
 #[derive(Debug)]

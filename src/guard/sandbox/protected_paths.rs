@@ -1,6 +1,7 @@
 //! Protected paths: workspace configuration that makes other programs do things. Commands may read but never
 //! change it, whether it exists or not. The policy judges by this list, and the sandbox enforces it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -10,6 +11,10 @@ static IN_WORKSPACE: LazyLock<Vec<&str>> =
     LazyLock::new(|| places::list("protected in a workspace").collect());
 /// In every git folder: what would run programs or redirect git.
 pub const IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes"];
+
+/// What is built or installed.
+pub const SKIPPED: &[&str] =
+    &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 
 /// In lower case; any letter case counts. docs.warp.dev, qwenlm.github.io and github.com/charmbracelet/crush, read in November 2026.
 const RULES: &[&str] = &[
@@ -35,7 +40,7 @@ pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Also true for files whose suffix configures an editor.
-pub fn is_rules_file(name: &std::ffi::OsStr) -> bool {
+pub fn is_rules_file(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_lowercase();
     RULES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
@@ -62,18 +67,19 @@ pub fn steers(inside: &Path) -> bool {
 }
 
 /// The file, or the hidden folder that it is in, if other programs may run or obey it because of its name.
-/// Commands may change it, but users hear of it.
+/// Commands may change it, but users hear of it. What is built and installed has its own hidden files.
 pub fn acts_by_name(inside: &Path) -> Option<PathBuf> {
-    let name = inside.file_name()?.to_string_lossy();
+    let parts: Vec<&OsStr> = inside.iter().collect();
+    let name = parts.last()?.to_string_lossy();
     let lower = name.to_lowercase();
     let is_in = |list| places::list(list).flat_map(str::split_whitespace).any(|known| known == lower);
     let stem = name.strip_suffix(".md").unwrap_or_default();
     let in_capitals = !stem.is_empty() && !stem.contains(char::is_lowercase) && !is_in("documents");
-    let hidden = inside.iter().position(|part| part.as_encoded_bytes().starts_with(b"."));
-    match hidden {
-        Some(at) => Some(inside.iter().take(at + 1).collect()),
-        None => (in_capitals || is_rules_file(inside.file_name()?) || is_in("run by name"))
-            .then(|| inside.to_owned()),
+    let is_built = parts.iter().any(|part| SKIPPED.iter().any(|built| part == built));
+    let hidden = parts.iter().position(|part| part.as_encoded_bytes().starts_with(b"."));
+    match hidden.filter(|_| !is_built) {
+        Some(at) => Some(parts[..=at].iter().collect()),
+        None => (in_capitals || steers(inside) || is_in("run by name")).then(|| inside.to_owned()),
     }
 }
 
@@ -99,11 +105,11 @@ mod tests {
         for path in steering.split_whitespace() {
             assert!(steers(Path::new(path)), "{path}");
         }
-        let told = "sub/CLAUDE.md docs/RULES.md Makefile x/conftest.py sub/.envrc .npmrc";
+        let told = "sub/CLAUDE.md docs/RULES.md Makefile x/conftest.py sub/.envrc .npmrc opencode.json";
         assert!(told.split_whitespace().all(|path| acts_by_name(Path::new(path)).is_some()));
-        assert_eq!(acts_by_name(Path::new("a/.venv/bin/x")).as_deref(), Some(Path::new("a/.venv")));
+        assert_eq!(acts_by_name(Path::new("a/.x/bin/x")).as_deref(), Some(Path::new("a/.x")));
         assert!(
-            ["README.md", "src/a.rs", "docs/rules.md"]
+            ["README.md", "src/a.rs", "docs/rules.md", "target/.lock"]
                 .iter()
                 .all(|path| acts_by_name(Path::new(path)).is_none())
         );

@@ -59,12 +59,20 @@ impl HeldBack {
         self
     }
 
-    pub fn list(&self) -> RulesHashes {
-        read(&self.folder.join(HELD))
+    /// Those of this project, and of all projects: the user's own.
+    fn files(&self) -> [PathBuf; 2] {
+        [&*self.folder, self.folder.parent().unwrap_or(&self.folder)].map(|folder| folder.join(HELD))
     }
 
-    pub fn add(&self, more: RulesHashes) -> io::Result<()> {
-        add(&self.folder.join(HELD), more)
+    pub fn list(&self) -> RulesHashes {
+        self.files().iter().flat_map(|file| read(file)).collect()
+    }
+
+    /// What is not in the project, below `root`, is held back in all.
+    pub fn add(&self, root: &Path, more: RulesHashes) -> io::Result<()> {
+        let (here, own): (RulesHashes, _) = more.into_iter().partition(|(path, _)| path.starts_with(root));
+        let groups = self.files().into_iter().zip([here, own]);
+        groups.filter(|(_, group)| !group.is_empty()).try_for_each(|(file, group)| add(&file, group))
     }
 
     pub fn release(&self) -> io::Result<()> {
@@ -72,7 +80,7 @@ impl HeldBack {
         if !held.is_empty() {
             add(&self.folder.join(RELEASED), held)?;
         }
-        file::remove(&self.folder.join(HELD))
+        self.files().iter().try_for_each(|held| file::remove(held))
     }
 
     /// Whether this content was last changed while a command ran and the user hasn't released it since.

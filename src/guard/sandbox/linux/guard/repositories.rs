@@ -15,8 +15,8 @@ use super::backup;
 use super::handles::{self, Identity, Stamp};
 use super::set_aside;
 use crate::sandbox::git::settings::{self, Owner};
-use crate::sandbox::git_folders::SKIPPED;
 use crate::sandbox::git_folders::{self, MAX_BYTES, with_modules};
+use crate::sandbox::protected_paths::SKIPPED;
 use crate::sandbox::spec::SandboxSpec;
 
 /// Folders checked before a command, nearest to the workspace first, and new ones after it.
