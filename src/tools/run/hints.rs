@@ -31,6 +31,12 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
     {
         return Some("In the sandbox a command writes only in the workspace and in /tmp".to_owned());
     }
+    // Message of sudo 1.9.16, read in November 2026.
+    let is_held = output.contains("\"no new privileges\" flag is set");
+    if is_held && !matches!(cx.confinement, Confinement::Confined { .. }) && cx.shell.is_first("sudo") {
+        let why = "With the user's deny rules for commands, programs can't raise their rights; the user must run this";
+        return Some(why.to_owned());
+    }
     let running = cx.shell.jobs.list().iter().any(|job| job.ended.is_none());
     (running && sleeps(command) && cx.shell.is_first("sleep"))
         .then(|| "Use Job with wait_s instead of sleeping".to_owned())

@@ -176,6 +176,13 @@ fn a_denied_program_is_not_started_by_another() {
 
 /// A repository has what its files had; of other files it may be shown.
 #[test]
+fn why_sudo_fails_is_told() {
+    let said = r#"echo 'sudo: The "no new privileges" flag is set, which prevents sudo from running as root.'; exit 1"#;
+    let seen = run(&place(), "full", "Bash(git push *)", said);
+    assert!(seen.contains("With the user's deny rules"), "{seen}");
+}
+
+#[test]
 fn history_shows_only_other_files() {
     let show = "python3 -c \"import os; os.system('git sh' + 'ow HEAD')\"";
     for level in ["auto", "full"] {
