@@ -1,7 +1,10 @@
 //! What a rewind leaves to the user: names that were ignored, and permission bits that others set since.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::sync::atomic::AtomicBool;
+
+use base::protocol::rewind::PointId;
 
 use super::undo_journal::{Plain, settle};
 
@@ -41,4 +44,24 @@ fn a_users_permission_bits_are_a_conflict() {
     assert_eq!((mode("a"), mode("b"), done.left.len()), (0o400, 0o400, 3), "{done:?}");
     plain.go(point, true);
     assert_eq!((mode("a"), mode("b")), (0o644, 0o644));
+}
+
+#[test]
+fn a_folder_that_comes_back_with_its_content_goes_with_it() {
+    let mut plain = Plain::new();
+    let root = plain.root.clone();
+    fs::create_dir(root.join("dir")).unwrap();
+    fs::write(root.join("dir/a"), "text").unwrap();
+    let point = plain.turn(|root| {
+        fs::remove_dir_all(root.join("dir")).unwrap();
+        symlink("elsewhere", root.join("dir")).unwrap();
+    });
+    // A command that is cut off takes the link away.
+    plain.journal.before_command("rm", &AtomicBool::new(false));
+    fs::remove_file(root.join("dir")).unwrap();
+    plain.journal.open("s");
+    plain.go(point, false);
+    assert!(root.join("dir/a").exists());
+    plain.go(PointId::Rewind(1), false);
+    assert!(!root.join("dir").exists());
 }

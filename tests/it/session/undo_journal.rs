@@ -21,7 +21,7 @@ use super::undo::{git, picture};
 pub struct Plain {
     _dir: tempfile::TempDir,
     pub root: PathBuf,
-    journal: Journal,
+    pub journal: Journal,
     turns: u64,
 }
 

@@ -104,13 +104,16 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -
         (target, now) if target.same_content(now) => FileAction::Mode,
         _ => FileAction::Restore,
     };
+    // What is in the folder may come back, and the folder with it.
+    let is_free = target.is_folder() && now == PathState::Absent;
+    let conflict = conflict(chain, &now, modes, inspect::stamp(root, relative)).filter(|_| !is_free);
     let mut step = RestoreStep {
         path: relative.to_owned(),
         action,
         plus: 0,
         minus: 0,
         differs: difference(&now, &target),
-        conflict: conflict(chain, &now, modes, inspect::stamp(root, relative)),
+        conflict,
         impossible: None,
         target,
         now,
