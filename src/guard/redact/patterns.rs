@@ -66,7 +66,7 @@ pub static ANYWHERE: [Rule; 12] = [
     rule("assword ASSWORD dentified DENTIFIED hrase ecret api API", include_str!("said.regex"), in_context),
     // `password: …` in other languages: the word, a sign or a word for "is", the value.
     rule(
-        "密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",
+        "mdp 비번 密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",
         include_str!("other_languages.regex"),
         |found| {
             let (shown, range) = trimmed(found.get(1)?);
