@@ -292,6 +292,20 @@ fn other_names_keep_their_content() {
         (read("run.sh"), read("hl.txt"), read("other.txt")),
         ("run".into(), "shared".into(), "shared".into())
     );
+    // Two files with the same text, but not the same mode.
+    fs::write(root.join("run.sh"), "shared").unwrap();
+    fs::set_permissions(root.join("run.sh"), Permissions::from_mode(0o755)).unwrap();
+    plain.turn(|_| {});
+    let point = plain.turn(|root| {
+        fs::remove_file(root.join("run.sh")).unwrap();
+        fs::hard_link(root.join("hl.txt"), root.join("run.sh")).unwrap();
+        fs::write(root.join("hl.txt"), "both").unwrap();
+    });
+    let done = plain.go(point, false);
+    assert!(done.left.is_empty(), "{done:?}");
+    assert_eq!(fs::metadata(root.join("run.sh")).unwrap().mode() & 0o777, 0o755);
+    fs::remove_file(root.join("hl.txt")).unwrap();
+    fs::hard_link(root.join("other.txt"), root.join("hl.txt")).unwrap();
     // One name is edited, then a command appends to the other: both go back, and stay one file.
     plain.turn(|_| {});
     let point = plain.turn(|_| {});
