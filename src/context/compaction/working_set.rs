@@ -53,6 +53,9 @@ pub fn failed_edit(result: &ToolResult, call: &ToolCall) -> Option<String> {
 
 const EDITS: [&str; 3] = ["Edit", "MultiEdit", "Write"];
 
+/// After so many requests of a turn, files that only earlier turns touched aren't spared.
+const NEW_TURN_REQUESTS: u64 = 3;
+
 /// By how much the age of a result counts when room is needed, if not once.
 pub struct Views(HashMap<ItemId, f64>);
 
@@ -67,6 +70,7 @@ impl Views {
         let mut changed: HashSet<&str> = HashSet::new();
         let mut touched: HashMap<&str, u64> = HashMap::new();
         let mut tokens = 0;
+        let running = entries.get(history.turn_start()).map_or(0, age);
         let task = entries.iter().rev().find_map(|entry| match &*entry.item {
             Item::User(message) if !message.steering => Some(&*message.text),
             _ => None,
@@ -89,6 +93,7 @@ impl Views {
             }
             let named = task.is_some_and(|task| is_named(path, task));
             let left_alone = match changed.contains(path) {
+                _ if running >= NEW_TURN_REQUESTS && last > running => true,
                 true => last > limits.alone_requests,
                 false => unused,
             };

@@ -244,6 +244,26 @@ fn the_oldest_view_leaves_first_and_what_the_user_named_last() {
 }
 
 #[test]
+fn files_that_only_earlier_turns_touched_leave_with_other_results() {
+    let mut session = Session::new("Look at one file.");
+    session.step("", vec![read("src/old.rs", 120)]);
+    session.turn("Done.", "Now run everything.");
+    let is_spared = |session: &Session| {
+        let goal = FoldGoal { landing: 0, view_landing: u64::MAX, keep_requests: 0, at_most: false };
+        let plan = FoldPlan::new(&session.history, 0, &Thresholds::of(Profile::Default, 64_000), goal);
+        let batches = plan.batches(&CauseKind::SoftCap.because("room"));
+        let is_view = |item: &Item| matches!(item, Item::ToolResult(result) if &*result.tool == "Read");
+        let view = session.history.entries().iter().find(|entry| is_view(&entry.item)).unwrap();
+        !batches.iter().any(|batch| batch.items.contains(&view.id))
+    };
+    session.step("", vec![run("make 0", 0, &noise(0))]);
+    assert!(is_spared(&session), "the new turn may still need it");
+    session.step("", vec![run("make 1", 0, &noise(1))]);
+    session.step("", vec![run("make 2", 0, &noise(2))]);
+    assert!(!is_spared(&session));
+}
+
+#[test]
 fn what_a_sub_agent_found_out_leaves_after_what_commands_print() {
     let mut session = Session::new("Find out how the parts fit together.");
     let report = Envelope::success("The parts meet in main.").with_body("answer", noise(1));
