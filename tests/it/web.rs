@@ -151,7 +151,7 @@ fn sizes_and_kinds() {
     image::RgbImage::new(40, 30).write_to(&mut picture, image::ImageFormat::Png).unwrap();
     let site = FakeSite::start(vec![
         ("/packed", packed(b"unpacked")),
-        ("/bomb", packed(&vec![b'a'; 200_000_000])),
+        ("/bomb", packed(&vec![b'a'; 20_000_000])),
         ("/long", page("200 OK", &[("content-type", "text/plain")], passage(1, 9_000).as_bytes())),
         ("/pdf", page("200 OK", &[("content-type", "application/pdf")], b"%PDF-1.7")),
         ("/zip", page("200 OK", &[("content-type", "application/zip")], b"PK\x03\x04\0\0")),

@@ -81,8 +81,15 @@ const HARD: &[&str] = &[
     "echo if then; one do done",
 ];
 
+/// By its full path, since a name that is looked up in a changed environment is started by a slow fork.
+fn bash() -> Command {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join("bash")).find(|path| path.is_file());
+    Command::new(found.unwrap_or("bash".into()))
+}
+
 fn bash_takes(script: &str) -> bool {
-    let mut command = Command::new("bash");
+    let mut command = bash();
     command.args(["-n", "-c", script]).stdin(Stdio::null()).stderr(Stdio::piped()).env_clear();
     let output = command.output().unwrap();
     // A here-document without an end is only a warning.
@@ -90,7 +97,7 @@ fn bash_takes(script: &str) -> bool {
 }
 
 fn has_bash() -> bool {
-    Command::new("bash").args(["-c", "true"]).status().is_ok_and(|status| status.success())
+    bash().args(["-c", "true"]).status().is_ok_and(|status| status.success())
 }
 
 fn samples() -> Vec<String> {
@@ -139,7 +146,7 @@ fn run_names(script: &str) -> BTreeSet<String> {
             }
         }
     }
-    let mut child = Command::new("bash");
+    let mut child = bash();
     child.args(["-c", script]).env_clear().env("PATH", &bin).current_dir(dir.path());
     child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     child.status().unwrap();

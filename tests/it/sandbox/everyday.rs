@@ -269,10 +269,12 @@ fn folders_of_any_shape() {
     assert_eq!(stdout(&done), "x\n", "{}", stderr(&done));
     assert_eq!(fs::read_to_string(world.home.join(".bashrc")).unwrap(), "# mine\n");
     assert!(!world.home.join(".profile").exists() && world.home.join(".ssh/id_rsa").exists());
-    // In `/tmp`, which is another one inside.
-    let dir = tempfile::tempdir().unwrap();
-    let done = world.sandbox(&[], "echo x > y; cat y; ls ..").current_dir(dir.path()).output().unwrap();
-    assert!(stdout(&done).starts_with("x\n") && dir.path().join("y").exists(), "{}", stderr(&done));
+    // In folders that are others inside.
+    let memory = tempfile::tempdir_in("/dev/shm");
+    for dir in memory.into_iter().chain(tempfile::tempdir()) {
+        let done = world.sandbox(&[], "echo x > y; cat y; ls ..").current_dir(dir.path()).output().unwrap();
+        assert!(stdout(&done).starts_with("x\n") && dir.path().join("y").exists(), "{}", stderr(&done));
+    }
 }
 
 /// Inside of our own sandbox no namespace can be made: what is left are the layers of a plain container.

@@ -280,7 +280,7 @@ impl Play {
         let files = walkdir::WalkDir::new(self.place.home()).into_iter().flatten();
         let is_log = |path: &PathBuf| {
             let path = path.to_string_lossy();
-            path.ends_with(".jsonl") && !path.contains("journal")
+            path.contains("/sessions/") && path.ends_with(".jsonl") && !path.contains("journal")
         };
         files.map(|entry| entry.into_path()).find(is_log)
     }

@@ -115,6 +115,8 @@ pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
     let empty = Empty::new().map_err(at("an empty file"))?;
     let devices = devices().map_err(at("/dev"))?;
     restrict_all(spec).map_err(at("the file tree can't be made read-only"))?;
+    // Before the rest, since the workspace may be in `/dev/shm`.
+    mount_dev(&devices).map_err(at("/dev"))?;
 
     // Outer folders first; if a path is both pinned and read-only, read-only wins.
     steps.sort_by_key(|(path, _)| path.components().count());
@@ -125,7 +127,6 @@ pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
     for mount in filled {
         system::restrict(mount.as_fd(), RDONLY, false).map_err(at("a hidden folder"))?;
     }
-    mount_dev(&devices).map_err(at("/dev"))?;
     mount_proc(spec).map_err(at("/proc"))
 }
 
