@@ -185,6 +185,21 @@ fn log_not_a_file() {
 }
 
 #[test]
+fn current_folder_is_gone() {
+    let place = Workplace::new();
+    let line = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" sessions";
+    let output = Command::new("bash")
+        .args(["-c", line, env!("CARGO_BIN_EXE_mycode")])
+        .current_dir(place.project())
+        .env("MYCODE_HOME", place.home())
+        .output()
+        .unwrap();
+    let says = stderr(&output);
+    assert!(says.contains("can't open the current folder") && says.contains("change to a folder"), "{says}");
+    assert_eq!(output.status.code(), Some(2), "{says}");
+}
+
+#[test]
 fn unreadable_rules() {
     let place = Workplace::new();
     let root = place.project();

@@ -34,7 +34,16 @@ pub enum SessionSelector {
 }
 
 pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
-    canonical(folder.unwrap_or(Path::new(".")))
+    let here = || {
+        let failed = |error| {
+            Failure::usage(
+                format!("can't open the current folder: {error}"),
+                "change to a folder that exists",
+            )
+        };
+        Path::new(".").canonicalize().map_err(failed)
+    };
+    folder.map_or_else(here, canonical)
 }
 
 fn canonical(folder: &Path) -> Result<PathBuf, Failure> {
