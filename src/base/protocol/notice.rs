@@ -450,13 +450,13 @@ pub fn discarded(count: usize) -> String {
     )
 }
 
-/// Files that other programs run or obey because of their names.
+/// Files that other programs pick up by their names.
 pub fn changed_what_acts(files: &BTreeSet<String>) -> String {
     let shown: Vec<String> = files.iter().take(LISTED).map(|file| on_one_line(file)).collect();
     let more = files.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!(
-        "Changed: {}{more}. Other programs may run or obey these files by themselves, so look at them first.",
+        "Changed: {}{more}. Other programs may pick these up automatically, so look at them first.",
         shown.join(", ")
     )
 }

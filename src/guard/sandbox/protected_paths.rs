@@ -71,15 +71,18 @@ pub fn steers(inside: &Path) -> bool {
 pub fn acts_by_name(inside: &Path) -> Option<PathBuf> {
     let parts: Vec<&OsStr> = inside.iter().collect();
     let name = parts.last()?.to_string_lossy();
-    let lower = name.to_lowercase();
-    let is_in = |list| places::list(list).flat_map(str::split_whitespace).any(|known| known == lower);
+    let is_in = |name: &str, list| {
+        let name = name.to_lowercase();
+        places::list(list).flat_map(str::split_whitespace).any(|known| known == name)
+    };
     let stem = name.strip_suffix(".md").unwrap_or_default();
-    let in_capitals = !stem.is_empty() && !stem.contains(char::is_lowercase) && !is_in("documents");
-    let is_built = parts.iter().any(|part| SKIPPED.iter().any(|built| part == built));
+    let in_capitals = !stem.is_empty() && !stem.contains(char::is_lowercase) && !is_in(&name, "documents");
+    let is_built =
+        |part: &&OsStr| SKIPPED.iter().any(|built| part == built) || is_in(&part.to_string_lossy(), "caches");
     let hidden = parts.iter().position(|part| part.as_encoded_bytes().starts_with(b"."));
-    match hidden.filter(|_| !is_built) {
+    match hidden.filter(|_| !parts.iter().any(is_built)) {
         Some(at) => Some(parts[..=at].iter().collect()),
-        None => (in_capitals || steers(inside) || is_in("run by name")).then(|| inside.to_owned()),
+        None => (in_capitals || steers(inside) || is_in(&name, "run by name")).then(|| inside.to_owned()),
     }
 }
 
@@ -109,9 +112,16 @@ mod tests {
         assert!(told.split_whitespace().all(|path| acts_by_name(Path::new(path)).is_some()));
         assert_eq!(acts_by_name(Path::new("a/.x/bin/x")).as_deref(), Some(Path::new("a/.x")));
         assert!(
-            ["README.md", "src/a.rs", "docs/rules.md", "target/.lock"]
-                .iter()
-                .all(|path| acts_by_name(Path::new(path)).is_none())
+            [
+                "README.md",
+                "src/a.rs",
+                "docs/rules.md",
+                "target/.lock",
+                ".pytest_cache/.gitignore",
+                "a/.DS_Store"
+            ]
+            .iter()
+            .all(|path| acts_by_name(Path::new(path)).is_none())
         );
         let harmless = ".hg/store/data .jj/working_copy/tree src/opencode.rs docs/crush.json code-workspace .gitea/issue.md";
         for path in harmless.split_whitespace() {
