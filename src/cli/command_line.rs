@@ -1,5 +1,8 @@
 //! The command line: all subcommands with their arguments, which stand beside the code of each.
 
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::args::{SharedArgs, THEMES, choice};
@@ -33,6 +36,7 @@ use crate::cli::foreign::{help as scripts, translate};
 use crate::cli::report::{self, Failure};
 use base::config::theme::ThemeName;
 use base::protocol::notice;
+use base::search::fuzzy;
 
 /// A coding agent in your terminal that accounts for every token in the context window.
 ///
@@ -69,9 +73,28 @@ impl Cli {
         let program = args.next();
         let (args, notes) = translate::translated(args.collect(), &command)?;
         notes.iter().for_each(|note| report::note(note));
-        let matches = command.get_matches_from(program.into_iter().chain(args));
+        let read = command.clone().try_get_matches_from(program.into_iter().chain(args.iter().cloned()));
+        let matches = read.unwrap_or_else(|error| with_nearest(error, &command, &args).exit());
         Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
     }
+}
+
+/// The parser takes `--modle` for `--mode`.
+fn with_nearest(mut error: clap::Error, command: &clap::Command, args: &[OsString]) -> clap::Error {
+    let mut chosen = command;
+    for arg in args {
+        chosen = chosen.find_subcommand(arg).unwrap_or(chosen);
+    }
+    let wrong = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(wrong)) if error.kind() == ErrorKind::UnknownArgument => wrong.clone(),
+        _ => return error,
+    };
+    let options = chosen.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(clap::Arg::get_long);
+    if let Some(near) = wrong.strip_prefix("--").and_then(|wrong| fuzzy::mistyped(wrong, options)) {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{near}")));
+        error.insert(ContextKind::Usage, ContextValue::None);
+    }
+    error
 }
 
 /// Every command accepts the shared options anywhere, but its help shows only those that affect it.

@@ -2,7 +2,7 @@
 //! our program is started again to read it, with limits. `hayro-interpret` 0.9 (2026-11-02) hands over glyphs with their places.
 
 use std::io::{Read as _, Write as _};
-use std::process::Command;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use hayro_interpret::font::{Glyph, GlyphRun};
@@ -13,8 +13,12 @@ use hayro_interpret::{
     BlendMode, ClipPath, Context, Device, DrawMode, DrawProps, Image, ImageDrawProps, InterpreterCache,
     InterpreterSettings, SoftMask, interpret_page,
 };
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
-use base::process::timeout;
 use base::system::os;
 use guard::sandbox::launch;
 
@@ -34,11 +38,22 @@ pub fn is_pdf(head: &[u8]) -> bool {
 }
 
 /// All pages, each below a line with its number; why not, as the end of a sentence about the document. Blocks.
-pub fn text(document: &[u8]) -> Result<String, String> {
+pub fn text(document: &[u8], cancel: &CancellationToken) -> Result<String, String> {
     let own = launch::helper().map_err(|error| error.to_string())?;
-    let answer = timeout::ask(Command::new(own).arg(NAME).env_clear(), document, PATIENCE)
-        .ok_or("reading it failed, took too long or needed too much memory")?;
-    serde_json::from_slice(&answer).map_err(|error| error.to_string())?
+    let mut command = Command::new(own);
+    command.arg(NAME).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let reading = async {
+        let mut child = command.kill_on_drop(true).spawn().ok()?;
+        let mut asked = child.stdin.take()?;
+        // At once: either pipe alone would fill up.
+        let ask = async move { asked.write_all(document).await };
+        let (_, answer) = tokio::join!(ask, child.wait_with_output());
+        answer.ok().filter(|answer| answer.status.success())
+    };
+    let answer = Handle::current().block_on(cancel.run_until_cancelled(timeout(PATIENCE, reading)));
+    let answer = answer.and_then(Result::ok).flatten();
+    let answer = answer.ok_or("reading it failed, took too long or needed too much memory")?;
+    serde_json::from_slice(&answer.stdout).map_err(|error| error.to_string())?
 }
 
 /// The process that reads a document.

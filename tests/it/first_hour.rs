@@ -151,6 +151,9 @@ fn mistyped_command() {
     assert!(stderr(&output).contains("unknown command 'deploy'"), "{}", stderr(&output));
     assert!(stderr(&output).contains("mycode -- deploy"), "{}", stderr(&output));
     assert!(stderr(&run(&["sesions"])).contains("did you mean `mycode sessions`?"));
+    for args in [&["--modle", "x"][..], &["exec", "--modle=x", "y"]] {
+        assert!(stderr(&run(args)).contains("a similar argument exists: '--model'"), "{args:?}");
+    }
     for prompt in [&["--", "deploy"][..], &["de ploy"], &["-c", "continue"], &["Deploy"], &["src/a.rs"]] {
         let said = stderr(&run(prompt));
         assert!(said.contains("needs a terminal"), "{prompt:?}: {said}");

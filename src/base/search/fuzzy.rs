@@ -79,6 +79,23 @@ pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
         .map(|(_, name)| name)
 }
 
+/// `plug:greet` for `greet`, where no other ends so and none is just that.
+pub fn whole_name<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let ends_so = |name: &&str| name.rsplit_once(':').is_some_and(|(_, alone)| alone == wanted);
+    let mut ending = names.clone().filter(ends_so);
+    let only = ending.next().filter(|_| ending.next().is_none());
+    names.clone().find(|name| *name == wanted).or(only)
+}
+
+/// The name with the fewest mistakes in it; of two with as many, the one that is as long.
+pub fn mistyped<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |name: &&str| {
+        let edits = strsim::damerau_levenshtein(wanted, name);
+        (edits, name.len().abs_diff(wanted.len()))
+    };
+    names.min_by_key(distance).filter(|name| strsim::normalized_damerau_levenshtein(wanted, name) > 0.5)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -101,5 +118,10 @@ mod tests {
         assert_eq!(nearest_name("grpe", ["Read", "Grep", "Glob"]), Some("Grep"));
         assert_eq!(nearest_name("greet", ["plug:greet", "grep"]), Some("plug:greet"));
         assert_eq!(nearest_name("frobnicate", ["Read", "Grep"]), None);
+        let names = ["a:greet", "greet", "b:fix", "c:fix", "c:do"].into_iter();
+        let whole = |wanted: &str| whole_name(wanted, names.clone());
+        assert_eq!([whole("greet"), whole("fix"), whole("do"), whole("c:fix")], [Some("greet"), None, Some("c:do"), Some("c:fix")]);
+        let meant = |wanted: &str| mistyped(wanted, ["mode", "model", "max-cost", "add-dir"].into_iter());
+        assert_eq!([meant("modle"), meant("mdoe"), meant("frobnicate")], [Some("model"), Some("mode"), None]);
     }
 }

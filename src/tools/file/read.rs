@@ -139,7 +139,7 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let bytes = file::read_all(handle, &meta, most).map_err(refuse)?;
     let bytes = if is_pdf { bytes } else { shown_in_editor(cx, target, &bytes).unwrap_or(bytes) };
     let (text, kind) = if is_pdf {
-        let text = pdf::text(&bytes).map_err(|why| {
+        let text = pdf::text(&bytes, &cx.cancel).map_err(|why| {
             let told = format!("{}; {why}", binary(&bytes).message);
             ToolError::model(ErrorCode::BinaryFile, told)
         })?;

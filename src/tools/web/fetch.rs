@@ -84,9 +84,9 @@ fn fetch(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
             Reply::Page(fetched) if fetched.status >= 400 => return refused(fetched, cx).await,
             Reply::Page(fetched) => fetched,
         };
-        let read = blocking(cx, move |_| {
+        let read = blocking(cx, move |cx| {
             let url = fetched.url.to_string();
-            Page::read(fetched).map_err(|what| {
+            Page::read(fetched, &cx.cancel).map_err(|what| {
                 let hint = "Bash can download it (curl -fLO) for a program that reads it";
                 ToolError::model(ErrorCode::BinaryFile, format!("{url}: {what}. {hint}"))
             })

@@ -1,6 +1,7 @@
 //! Converts a server's response to text for the model.
 
 use encoding_rs::{Encoding, WINDOWS_1252};
+use tokio_util::sync::CancellationToken;
 
 use super::client::Fetched;
 use super::markdown;
@@ -26,7 +27,7 @@ pub struct Page {
 
 impl Page {
     /// Blocks: a large page takes a while.
-    pub fn read(fetched: Fetched) -> Result<Self, String> {
+    pub fn read(fetched: Fetched, cancel: &CancellationToken) -> Result<Self, String> {
         let Fetched { url, content_type, bytes, cut, .. } = fetched;
         let kind = content_type.split(';').next().unwrap_or_default().trim();
         let kind = if matches!(kind, "" | UNKNOWN) { sniffed(&bytes) } else { kind };
@@ -46,7 +47,7 @@ impl Page {
             "image/png" | "image/jpeg" | "image/gif" | "image/webp" => {
                 Ok(Self { picture: Some(bytes), ..page })
             }
-            "application/pdf" => match pdf::text(&bytes) {
+            "application/pdf" => match pdf::text(&bytes, cancel) {
                 Ok(text) => Ok(Self { text, ..page }),
                 Err(why) => Err(format!("it is a PDF of {size}; {why}")),
             },
@@ -120,13 +121,9 @@ mod tests {
 
     fn read(content_type: &str, bytes: &[u8]) -> Result<Page, String> {
         let url = Url::parse("https://example.org/a/b").unwrap();
-        Page::read(Fetched {
-            url,
-            status: 200,
-            content_type: content_type.into(),
-            bytes: bytes.into(),
-            cut: false,
-        })
+        let (content_type, bytes) = (content_type.into(), bytes.into());
+        let fetched = Fetched { url, status: 200, content_type, bytes, cut: false };
+        Page::read(fetched, &CancellationToken::new())
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! PDF documents are read as text: by page, in limits, in a process of their own.
 
+use std::process::Command;
+use std::time::Duration;
+
 use guard::sandbox::launch;
 use serde_json::json;
 
@@ -64,4 +67,32 @@ async fn documents_that_cannot_be_read() {
     let deep = [b"[".repeat(200_000), HEADING.to_vec()].concat();
     bench.put("endless.pdf", document(&[b"/X Do", &deep, HEADING], endless));
     assert!(bench.read("endless.pdf").await.body.contains("Annual  report"));
+}
+
+#[tokio::test]
+async fn a_cancelled_reading_ends_its_process() {
+    let bench = bench();
+    // Forms that each draw the next one twenty times.
+    let form = |(number, next): (u32, u32)| {
+        let draw = "/X Do ".repeat(20);
+        let head = format!("{number} 0 obj\n<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X {next} 0 R>>>>");
+        format!("{head}/Length {}>>\nstream\n{draw}\nendstream\nendobj\n", draw.len())
+    };
+    let forms: String = [(4, 100)].into_iter().chain((100..109).map(|at| (at, at + 1))).map(form).collect();
+    bench.put("long.pdf", document(&[b"/X Do"], &forms));
+    let us = std::process::id().to_string();
+    let runs = || Command::new("pgrep").args(["-P", &us, "-f", "__pdf"]).output().unwrap().status.success();
+    let stop = async {
+        while !runs() {
+            tokio::task::yield_now().await;
+        }
+        bench.cx.cancel.cancel();
+        while runs() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let both = async { tokio::join!(bench.read("long.pdf"), stop) };
+    // Less than what a document is given.
+    let (read, ()) = tokio::time::timeout(Duration::from_secs(10), both).await.unwrap();
+    assert_error(&read, "CANCELLED", "");
 }

@@ -89,10 +89,23 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "theme" => show::theme(app, args),
         "quit" => app.command(Cmd::Quit),
         // Expanded by the agent.
-        _ if is_own => return false,
+        _ if own_name(app, name).is_some() => return false,
         _ => return unknown(app, name, text),
     }
     true
+}
+
+/// With the whole name of the user's own command.
+pub fn in_full(app: &App, text: String) -> String {
+    let name = text.strip_prefix('/').and_then(|rest| rest.split(char::is_whitespace).next());
+    match name.and_then(|name| Some((name, own_name(app, name)?))) {
+        Some((name, whole)) => format!("/{whole}{}", &text[1 + name.len()..]),
+        None => text,
+    }
+}
+
+fn own_name<'a>(app: &'a App, name: &str) -> Option<&'a str> {
+    fuzzy::whole_name(name, app.own_commands.iter().map(|command| command.name.as_str()))
 }
 
 /// Whether the text was meant as a command; if so, reports the unknown name and restores the text.

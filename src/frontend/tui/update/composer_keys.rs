@@ -181,6 +181,7 @@ fn send(app: &mut App, mut text: String) {
         app.send(Quick::Remember { text: text.clone() });
     }
     if !run::run(app, &text) {
+        text = run::in_full(app, text);
         app.submit(text);
     }
 }

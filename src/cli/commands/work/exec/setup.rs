@@ -36,11 +36,11 @@ pub async fn setup(cli: &SharedArgs, args: &ExecArgs, which: &SessionSelector) -
     Ok(setup)
 }
 
-/// `/name` that is no command would be sent as it is, and the model would guess what it means.
-pub fn refuse_unknown_command(prompt: &str, setup: &Setup) -> Result<(), Failure> {
+/// The prompt with the whole name of a command. `/name` that is none would be sent as it is, and the model would guess what it means.
+pub fn with_known_command(prompt: String, setup: &Setup) -> Result<String, Failure> {
     let word = prompt.split(char::is_whitespace).next().unwrap_or_default();
     let Some(name) = word.strip_prefix('/').filter(|name| !name.is_empty() && !name.contains('/')) else {
-        return Ok(());
+        return Ok(prompt);
     };
     let own = &setup.loaded.own;
     let (commands, skills) = (own_commands::read(&own.commands).0, SkillSet::read(&own.skills).0);
@@ -51,8 +51,11 @@ pub fn refuse_unknown_command(prompt: &str, setup: &Setup) -> Result<(), Failure
     let servers = servers::read(&own.mcp, true).0;
     let of_server =
         name.split_once(':').is_some_and(|(server, _)| servers.iter().any(|one| one.name == server));
-    if of_server || names.iter().any(|known| known == name) || Path::new(word).exists() {
-        return Ok(());
+    if let Some(whole) = fuzzy::whole_name(name, names.iter().map(String::as_str)) {
+        return Ok(format!("/{whole}{}", &prompt[word.len()..]));
+    }
+    if of_server || Path::new(word).exists() {
+        return Ok(prompt);
     }
     // They may say why it isn't known.
     setup.loaded.notices.iter().for_each(|notice| report::note(notice));

@@ -44,7 +44,7 @@ pub async fn run(
     report::check_output(args.output.as_deref())?;
     let (images, asked) = (args.form.images()?, prompt.clone());
     let mut setup = setup::setup(cli, args, which).await?;
-    setup::refuse_unknown_command(&prompt, &setup)?;
+    let prompt = setup::with_known_command(prompt, &setup)?;
     setup.limits.has_schema = schema.is_some();
     let form = args.form.form(&setup, args.json);
     let start = match &args.limits.until {
