@@ -69,11 +69,11 @@ impl Cli {
 
     /// Wrong arguments, `--help` and `--version` end the program.
     pub fn from_env() -> Result<Self, Failure> {
-        let (command, mut args) = (command(), std::env::args_os());
+        let (mut command, mut args) = (command(), std::env::args_os());
         let program = args.next();
         let (args, notes) = translate::translated(args.collect(), &command)?;
         notes.iter().for_each(|note| report::note(note));
-        let read = command.clone().try_get_matches_from(program.into_iter().chain(args.iter().cloned()));
+        let read = command.try_get_matches_from_mut(program.into_iter().chain(args.iter().cloned()));
         let matches = read.unwrap_or_else(|error| with_nearest(error, &command, &args).exit());
         Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
     }

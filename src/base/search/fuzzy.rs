@@ -120,7 +120,10 @@ mod tests {
         assert_eq!(nearest_name("frobnicate", ["Read", "Grep"]), None);
         let names = ["a:greet", "greet", "b:fix", "c:fix", "c:do"].into_iter();
         let whole = |wanted: &str| whole_name(wanted, names.clone());
-        assert_eq!([whole("greet"), whole("fix"), whole("do"), whole("c:fix")], [Some("greet"), None, Some("c:do"), Some("c:fix")]);
+        assert_eq!(
+            [whole("greet"), whole("fix"), whole("do"), whole("c:fix")],
+            [Some("greet"), None, Some("c:do"), Some("c:fix")]
+        );
         let meant = |wanted: &str| mistyped(wanted, ["mode", "model", "max-cost", "add-dir"].into_iter());
         assert_eq!([meant("modle"), meant("mdoe"), meant("frobnicate")], [Some("model"), Some("mode"), None]);
     }

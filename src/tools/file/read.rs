@@ -140,6 +140,9 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let bytes = if is_pdf { bytes } else { shown_in_editor(cx, target, &bytes).unwrap_or(bytes) };
     let (text, kind) = if is_pdf {
         let text = pdf::text(&bytes, &cx.cancel).map_err(|why| {
+            if cx.cancel.is_cancelled() {
+                return ToolError::interrupted();
+            }
             let told = format!("{}; {why}", binary(&bytes).message);
             ToolError::model(ErrorCode::BinaryFile, told)
         })?;
