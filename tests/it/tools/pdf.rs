@@ -1,11 +1,11 @@
 //! PDF documents are read as text: by page, in limits, in a process of their own.
 
-use std::process::Command;
 use std::time::Duration;
 
 use guard::sandbox::launch;
 use serde_json::json;
 
+use crate::support::sandbox_world::running;
 use crate::support::tools::{Bench, assert_error};
 
 /// A document with these contents of pages, which `extra` may add objects to; readers make its table of objects anew.
@@ -82,8 +82,7 @@ async fn a_cancelled_reading_ends_its_process() {
     };
     let forms: String = [(4, 100)].into_iter().chain((100..109).map(|at| (at, at + 1))).map(form).collect();
     bench.put("long.pdf", document(&[b"/X Do"], &forms));
-    let us = std::process::id().to_string();
-    let runs = || Command::new("pgrep").args(["-P", &us, "-f", "__pdf"]).output().unwrap().status.success();
+    let runs = || running(concat!(env!("CARGO_BIN_EXE_mycode"), " __pdf"));
     let stop = async {
         while !runs() {
             tokio::task::yield_now().await;
