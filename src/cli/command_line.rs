@@ -79,7 +79,7 @@ impl Cli {
     }
 }
 
-/// The parser takes `--modle` for `--mode`.
+/// The parser itself suggests `--mode` for `--modle`.
 fn with_nearest(mut error: clap::Error, command: &clap::Command, args: &[OsString]) -> clap::Error {
     let mut chosen = command;
     for arg in args {

@@ -79,7 +79,7 @@ pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
         .map(|(_, name)| name)
 }
 
-/// `plug:greet` for `greet`, where no other ends so and none is just that.
+/// `plug:greet` for `greet`, if no other name has that ending and none is just `greet`.
 pub fn whole_name<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let ends_so = |name: &&str| name.rsplit_once(':').is_some_and(|(_, alone)| alone == wanted);
     let mut ending = names.clone().filter(ends_so);
@@ -87,7 +87,7 @@ pub fn whole_name<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone
     names.clone().find(|name| *name == wanted).or(only)
 }
 
-/// The name with the fewest mistakes in it; of two with as many, the one that is as long.
+/// The name with the fewest typos; on a tie, the one closest in length.
 pub fn mistyped<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |name: &&str| {
         let edits = strsim::damerau_levenshtein(wanted, name);
