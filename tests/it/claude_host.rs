@@ -193,20 +193,23 @@ fn a_server_is_turned_off_and_on() {
     let opened = host.ask(&json!({"subtype": "initialize", "mcpServers": {"two": {"command": "none"}}}));
     assert_eq!(opened["response"]["mcp_servers_applied"], true);
     let mut answers = Vec::new();
-    for (enabled, status, said) in [
-        (true, "pending", "called"),
-        (false, "disabled", "turned off in this session"),
-        (true, "pending", "called"),
+    for (enabled, status, said, after) in [
+        (true, "pending", "called", "connected"),
+        (false, "disabled", "turned off in this session", "disabled"),
+        (true, "pending", "called", "connected"),
     ] {
         let toggle = json!({"subtype": "mcp_toggle", "serverName": "one", "enabled": enabled});
         assert_eq!(host.ask(&toggle)["subtype"], "success");
-        let servers = host.ask(&json!({"subtype": "mcp_status"}));
-        assert_eq!(servers["response"]["mcpServers"][0]["status"], status);
+        let state = |host: &mut Host| {
+            host.ask(&json!({"subtype": "mcp_status"}))["response"]["mcpServers"][0]["status"].clone()
+        };
+        assert_eq!(state(&mut host), status);
         host.say("use it");
         let result = host.until(|line| line["type"] == "user")["message"]["content"][0]["content"].clone();
         assert!(result.as_str().unwrap().contains(said), "{result}");
         answers.push(result);
         host.until(|line| line["type"] == "result");
+        assert_eq!(state(&mut host), after);
     }
     assert_ne!(answers[0], answers[2], "its program ended");
     host.end();

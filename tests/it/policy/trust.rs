@@ -332,7 +332,7 @@ fn a_project_below_does_not_obey_what_a_command_above_planted() {
         answer().text("Three.").into(),
     ]);
     let said = stderr(&place.exec(&server.base_url(), &["--permission", "full", "task"]));
-    assert!(said.contains("Changed: .npmrc, sub/AGENTS.md. Other programs may run"), "{said}");
+    assert!(said.contains("Changed: .npmrc, sub/AGENTS.md. Other programs may pick these up"), "{said}");
     assert!(place.project().join("sub/AGENTS.md").exists());
     let obeys = |request: usize| server.requests()[request].raw.contains("obey the planted rule");
     let said = stderr(&place.exec(&server.base_url(), &["-C", "sub", "another"]));

@@ -296,13 +296,13 @@ fn replaced_in_place(step: &RestoreStep) -> bool {
 type SharedFiles = HashSet<(u64, u64)>;
 
 fn shared_files(root: &Path, steps: &[&RestoreStep]) -> SharedFiles {
-    let mut names: HashMap<((u64, u64), &str, Option<u32>), u64> = HashMap::new();
+    let mut names = HashMap::new();
     let mut shared = HashSet::new();
     for step in steps {
         let Some(hash) = step.target.hash() else { continue };
         let Ok(meta) = exact::look(&root.join(&step.path)) else { continue };
         let file = os::facts(&meta);
-        let count = names.entry((file.id, hash, step.target.mode())).or_default();
+        let count: &mut u64 = names.entry((file.id, hash, step.target.mode())).or_default();
         *count += 1;
         if *count == file.names && *count > 1 {
             shared.insert(file.id);

@@ -47,8 +47,8 @@ pub struct Claude<O> {
     window: WindowState,
     used_by_model: BTreeMap<String, (Usage, f64, u64)>,
     worked_ms: u64,
-    /// MCP servers that were turned off or on.
-    pub switched: HashMap<String, bool>,
+    /// Of MCP servers that were used or switched; the others are pending.
+    pub mcp_states: HashMap<String, &'static str>,
 }
 
 impl<O: Write> Claude<O> {
@@ -66,7 +66,7 @@ impl<O: Write> Claude<O> {
             window: WindowState::default(),
             used_by_model: BTreeMap::new(),
             worked_ms: 0,
-            switched: HashMap::new(),
+            mcp_states: HashMap::new(),
         }
     }
 
@@ -130,8 +130,7 @@ impl<O: Write> Claude<O> {
     }
 
     pub fn mcp_status(&self) -> Value {
-        let status =
-            |name: &String| if self.switched.get(name) == Some(&false) { "disabled" } else { "pending" };
+        let status = |name: &String| self.mcp_states.get(name).copied().unwrap_or("pending");
         let server = |name: &String| json!({"name": name, "status": status(name)});
         json!({"mcpServers": self.form.mcp_servers.iter().map(server).collect::<Vec<_>>()})
     }
@@ -216,6 +215,12 @@ impl<O: Write> Claude<O> {
         if envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::PermissionDenied) {
             let denial = json!({"tool_name": name, "tool_use_id": result.call_id, "tool_input": input});
             self.denials.push(denial);
+        }
+        let tool = if name == "MoreTools" { input["name"].as_str() } else { None };
+        let server = name.strip_prefix("mcp__").and_then(|tool| tool.split_once("__"));
+        let server = server.or_else(|| tool?.split_once('.')).filter(|_| envelope.error.is_none());
+        if let Some((server, _)) = server {
+            self.mcp_states.insert(server.to_owned(), "connected");
         }
         let exit = envelope.data.exit_code();
         let failed = envelope.status == Status::Error || exit.is_some_and(|code| code != 0);

@@ -294,7 +294,8 @@ impl<O: Write> Talk<'_, O> {
                 let on = kind == "mcp_reconnect" || request["enabled"] == true;
                 self.op(Quick::SwitchMcp { server: name.to_owned(), on: false });
                 self.op(Quick::SwitchMcp { server: name.to_owned(), on });
-                self.printer.switched.insert(name.to_owned(), on);
+                let state = if on { "pending" } else { "disabled" };
+                self.printer.mcp_states.insert(name.to_owned(), state);
             }
             "get_usage" => return Ok(self.printer.session_usage()),
             "mcp_status" => return Ok(self.printer.mcp_status()),
