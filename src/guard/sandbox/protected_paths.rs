@@ -1,6 +1,7 @@
 //! Protected paths: workspace configuration that makes other programs do things. Commands may read but never
 //! change it, whether it exists or not. The policy judges by this list, and the sandbox enforces it.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -66,23 +67,28 @@ pub fn steers(inside: &Path) -> bool {
         || IN_WORKSPACE.iter().any(|name| inside.starts_with(name))
 }
 
-/// The file, or the hidden folder that it is in, if other programs may run or obey it because of its name.
-/// Commands may change it, but users hear of it. What is built and installed has its own hidden files.
+static RUN_BY_NAME: LazyLock<HashSet<&str>> = LazyLock::new(|| names("run by name"));
+static CACHES: LazyLock<HashSet<&str>> = LazyLock::new(|| names("caches"));
+static DOCUMENTS: LazyLock<HashSet<&str>> = LazyLock::new(|| names("documents"));
+
+fn names(list: &str) -> HashSet<&'static str> {
+    places::list(list).flat_map(str::split_whitespace).collect()
+}
+
+/// The file, or the hidden folder that it is in, if other programs may pick it up by its name. Commands may change it, but
+/// the change is reported. What is built and installed has its own hidden files.
 pub fn acts_by_name(inside: &Path) -> Option<PathBuf> {
     let parts: Vec<&OsStr> = inside.iter().collect();
     let name = parts.last()?.to_string_lossy();
-    let is_in = |name: &str, list| {
-        let name = name.to_lowercase();
-        places::list(list).flat_map(str::split_whitespace).any(|known| known == name)
-    };
+    let is_in = |name: &str, names: &HashSet<&str>| names.contains(&*name.to_lowercase());
     let stem = name.strip_suffix(".md").unwrap_or_default();
-    let in_capitals = !stem.is_empty() && !stem.contains(char::is_lowercase) && !is_in(&name, "documents");
+    let in_capitals = !stem.is_empty() && !stem.contains(char::is_lowercase) && !is_in(&name, &DOCUMENTS);
     let is_built =
-        |part: &&OsStr| SKIPPED.iter().any(|built| part == built) || is_in(&part.to_string_lossy(), "caches");
+        |part: &&OsStr| SKIPPED.iter().any(|built| part == built) || is_in(&part.to_string_lossy(), &CACHES);
     let hidden = parts.iter().position(|part| part.as_encoded_bytes().starts_with(b"."));
     match hidden.filter(|_| !parts.iter().any(is_built)) {
         Some(at) => Some(parts[..=at].iter().collect()),
-        None => (in_capitals || steers(inside) || is_in(&name, "run by name")).then(|| inside.to_owned()),
+        None => (in_capitals || steers(inside) || is_in(&name, &RUN_BY_NAME)).then(|| inside.to_owned()),
     }
 }
 
