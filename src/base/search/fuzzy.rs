@@ -80,11 +80,11 @@ pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
 }
 
 /// `plug:greet` for `greet`, if no other name has that ending and none is just `greet`.
-pub fn whole_name<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+pub fn whole_name<'a>(wanted: &str, mut names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let ends_so = |name: &&str| name.rsplit_once(':').is_some_and(|(_, alone)| alone == wanted);
     let mut ending = names.clone().filter(ends_so);
     let only = ending.next().filter(|_| ending.next().is_none());
-    names.clone().find(|name| *name == wanted).or(only)
+    names.find(|name| *name == wanted).or(only)
 }
 
 /// The name with the fewest typos; on a tie, the one closest in length.

@@ -34,7 +34,7 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
     // Message of sudo 1.9.16, read in November 2026.
     let is_held = output.contains("\"no new privileges\" flag is set");
     if is_held && !matches!(cx.confinement, Confinement::Confined { .. }) && cx.shell.is_first("sudo") {
-        let why = "With the user's deny rules for commands, programs can't raise their rights; the user must run this";
+        let why = "With the user's deny rules for commands, sudo can't gain privileges; the user must run it";
         return Some(why.to_owned());
     }
     let running = cx.shell.jobs.list().iter().any(|job| job.ended.is_none());

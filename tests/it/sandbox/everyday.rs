@@ -269,7 +269,7 @@ fn folders_of_any_shape() {
     assert_eq!(stdout(&done), "x\n", "{}", stderr(&done));
     assert_eq!(fs::read_to_string(world.home.join(".bashrc")).unwrap(), "# mine\n");
     assert!(!world.home.join(".profile").exists() && world.home.join(".ssh/id_rsa").exists());
-    // In folders that are others inside.
+    // In folders that the sandbox replaces.
     let memory = tempfile::tempdir_in("/dev/shm");
     for dir in memory.into_iter().chain(tempfile::tempdir()) {
         let done = world.sandbox(&[], "echo x > y; cat y; ls ..").current_dir(dir.path()).output().unwrap();
