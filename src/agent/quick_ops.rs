@@ -15,7 +15,7 @@ use base::protocol::notice as texts;
 use base::protocol::op::Quick;
 use context::session::stored;
 use guard::sandbox::probe;
-use tools::mcp::describe;
+use tools::mcp::{describe, host_requests};
 
 /// Reports missing sandbox layers, off the loop because probing takes milliseconds.
 pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, events: &Events) {
@@ -164,6 +164,19 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             task::spawn(async move {
                 let text = describe::all(&servers).await;
                 notice(&events, Level::Info, text);
+            });
+        }
+        Quick::AskMcp { id, request } => {
+            let (servers, loaded, events) = (Arc::clone(&tools.servers), deps.loaded.clone(), events.clone());
+            task::spawn(async move {
+                let text = |key: &str| request[key].as_str().unwrap_or_default();
+                let answer = match text("subtype") {
+                    "mcp_set_servers" => {
+                        Ok(host_requests::set_servers(&servers, &loaded, &request["servers"]).await)
+                    }
+                    _ => host_requests::read_page(&servers, text("serverName"), text("uri")).await,
+                };
+                let _ = events.send(Event::HostAnswer { id, answer });
             });
         }
         Quick::SwitchMcp { server, on } => tools.servers.switch(&server, on),

@@ -301,3 +301,62 @@ fn a_command_that_needs_no_model_is_a_turn_of_its_own() {
     }
     assert_eq!(host.end(), Some(0));
 }
+
+#[test]
+fn servers_that_come_and_go_during_a_session() {
+    let place = Workplace::new();
+    let kept = McpServer::with_tools(&["k"]).add(&place, "kept");
+    let page = json!({"contents": [{"uri": "ui://one/page", "mimeType": "text/html", "text": "<p>", "_meta": {"ui": {}}}]});
+    let one = McpServer::with_tools(&["f"])
+        .answers("tools/call", &json!({"content": [{"type": "text", "text": "called"}]}))
+        .answers("resources/read", &page)
+        .add(&place, "other");
+    let use_it = || call("mcp__one__f", json!({}));
+    let server = FakeServer::start(vec![use_it(), text("1"), use_it(), text("2")]);
+    let mut host = Host::start(&place, &server, &["--permission-mode=bypassPermissions"]);
+    host.ask(&json!({"subtype": "initialize"}));
+    let set = |servers: Value| json!({"subtype": "mcp_set_servers", "servers": servers});
+    let read =
+        |server: &str, uri: &str| json!({"subtype": "mcp_read_resource", "serverName": server, "uri": uri});
+    let command = json!({"command": one, "sandbox": false});
+
+    let added =
+        host.ask(&set(json!({"one": command, "bad": {"command": "/none"}, "empty": {}})))["response"].clone();
+    assert_eq!((&added["added"], &added["removed"]), (&json!(["one", "bad"]), &json!([])), "{added}");
+    let errors: Vec<&String> = added["errors"].as_object().unwrap().keys().collect();
+    assert_eq!(errors, ["empty", "bad"], "{added}");
+    assert_eq!(host.ask(&read("one", "ui://one/page"))["response"], page);
+    for (name, uri) in [("one", "file:///etc/passwd"), ("none", "ui://one/page")] {
+        assert_eq!(host.ask(&read(name, uri))["subtype"], "error");
+    }
+    let status = host.ask(&json!({"subtype": "mcp_status"}))["response"].clone();
+    let rows = status["mcpServers"].as_array().unwrap().iter();
+    let states: Vec<Value> = rows.map(|row| json!([row["name"], row["status"]])).collect();
+    assert!(
+        states.contains(&json!(["one", "connected"])) && states.contains(&json!(["bad", "failed"])),
+        "{status}"
+    );
+
+    let said = |host: &mut Host| {
+        host.say("use it");
+        let result =
+            host.until(|line| line["type"] == "user")["message"]["content"][0]["content"].to_string();
+        host.until(|line| line["type"] == "result");
+        result
+    };
+    assert!(said(&mut host).contains("called"));
+    let again = host.ask(&set(json!({"one": command})))["response"].clone();
+    assert_eq!(again, json!({"added": [], "removed": ["bad"], "errors": {}}));
+    let gone = host.ask(&set(json!({})))["response"].clone();
+    assert_eq!(
+        gone,
+        json!({"added": [], "removed": ["one"], "errors": {}}),
+        "those of the user's files stay"
+    );
+    assert!(said(&mut host).contains("no tool"));
+    assert_eq!(host.end(), Some(0));
+    let requests = server.requests();
+    assert!(requests[0].raw.contains("one.{f}"), "the model is told");
+    assert!(!requests[2].raw.rsplit("are now").next().unwrap().contains("one."), "{kept:?}");
+    assert_eq!(requests[0].body["tools"], requests[2].body["tools"]);
+}

@@ -80,6 +80,8 @@ fn claude_typescript() {
         text("3"),
         text("{\"a\": 1}"),
         call("Bash", json!({"command": "sleep 100"})),
+        call("mcp__calc__add", json!({})),
+        text("6"),
     ]);
     let Some(found) = drive("node", "claude.mjs", &place, &server) else { return };
     let file = place.project().join("b.txt");
@@ -96,6 +98,13 @@ fn claude_typescript() {
     );
     assert_eq!((&results[3]["session_id"], results[1] == results[2]), (&results[1]["session_id"], false));
     assert_eq!(results[5]["terminal_reason"], "aborted_streaming");
+    assert_eq!(
+        (&found["set"]["added"], &results[6]["result"]),
+        (&json!(["lost", "calc"]), &json!("6")),
+        "{found}"
+    );
+    assert_eq!(found["servers"], json!([["lost", "failed"], ["calc", "connected"]]));
+    assert!(server.requests().last().unwrap().raw.contains("sum 5"));
     assert!(found["refused"].as_str().unwrap().contains("no-such-session"), "{found}");
 }
 

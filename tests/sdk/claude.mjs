@@ -1,6 +1,6 @@
 // @anthropic-ai/claude-agent-sdk drives mycode: node claude.mjs FOLDER MYCODE URL PROJECT
 const [folder, mycode, url, project] = process.argv.slice(2);
-const { query } = await import(`${folder}/claude/sdk.mjs`);
+const { createSdkMcpServer, query, tool } = await import(`${folder}/claude/sdk.mjs`);
 const options = { pathToClaudeCodeExecutable: mycode, cwd: project, model: "m", extraArgs: { "base-url": url } };
 const found = { asked: [], hooks: [], results: [] };
 const all = async (run) => {
@@ -40,5 +40,17 @@ for await (const message of run) {
     more();
   }
 }
+let told;
+const ready = new Promise((resolve) => { told = resolve; });
+async function* afterwards() {
+  await ready;
+  yield { type: "user", message: { role: "user", content: "add" }, parent_tool_use_id: null };
+}
+const changing = query({ prompt: afterwards(), options: free });
+const add = tool("add", "Adds two numbers", {}, async () => ({ content: [{ type: "text", text: "sum 5" }] }));
+found.set = await changing.setMcpServers({ calc: createSdkMcpServer({ name: "calc", tools: [add] }), lost: { command: "/none" } });
+found.servers = (await changing.mcpServerStatus()).map(({ name, status }) => [name, status]);
+told();
+await all(changing);
 await all(query({ prompt: "x", options: { ...options, resume: "no-such-session" } })).catch((error) => { found.refused = error.message; });
 console.log(JSON.stringify(found));

@@ -56,7 +56,7 @@ pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
     cx.host.clone_from(&setup.host);
     // Our own API keys must be redacted wherever they turn up.
     loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
-    let (servers, problems) = servers::configured(loaded);
+    let (servers, problems) = servers::configured(&loaded.own.mcp, loaded);
     let problems = Some(problems.join("\n")).filter(|told| !told.is_empty());
     unusable.extend(problems.and_then(|told| json_files::news(told, project_state, "servers-unusable")));
     let place = ServerPlace {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::approval::{Question, QuestionId};
 use super::goal::{GoalRound, GoalState};
@@ -74,6 +75,8 @@ pub enum Event {
     Ask { id: QuestionId, question: Question },
     /// The question was answered or became pointless (interrupt).
     AskClosed { id: QuestionId },
+    /// To a request of the program that started us.
+    HostAnswer { id: String, answer: Result<Value, String> },
     /// After each request.
     Window(WindowState),
     /// The full ledger, on `ShowContext` and after each user edit.

@@ -1,5 +1,7 @@
 //! What a front end can request from the agent.
 
+use serde_json::Value;
+
 use super::approval::{Answer, QuestionId};
 use super::goal::Goal;
 use super::ledger::ContextEdit;
@@ -131,6 +133,8 @@ pub enum Quick {
     ShowMcp,
     /// Whether the server's tools can be called in this session.
     SwitchMcp { server: String, on: bool },
+    /// A request of the program that started us, in Claude's form; answered by `Event::HostAnswer`.
+    AskMcp { id: String, request: Value },
     /// Answered by a notice with what this session did and cost.
     ShowStats,
     /// Of this folder; answered by `Event::Sessions`.

@@ -33,14 +33,14 @@ pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpEr
 
 /// A summary of all servers, for the chat; starts them.
 pub async fn all(servers: &Servers) -> String {
-    let each = servers.all().map(async |server| match head(servers, server).await {
+    let each = servers.all().into_iter().map(async |server| match head(servers, &server).await {
         Ok((head, catalog)) => {
             let prompts = catalog.prompts.iter().map(|prompt| format!("/{}:{}", server.name, prompt.name));
             let prompts: Vec<String> = prompts.collect();
             let gap = if prompts.is_empty() { "" } else { "\n  prompts: " };
             format!("{}{gap}{}", head.trim_end(), prompts.join(", "))
         }
-        Err(error) => format!("{}: {error}. {}", server.name, hint(server, &error)),
+        Err(error) => format!("{}: {error}. {}", server.name, hint(&server, &error)),
     });
     let lines = join_all(each).await;
     if lines.is_empty() {

@@ -4,6 +4,7 @@ pub mod catalog;
 pub mod client;
 pub mod config;
 pub mod describe;
+pub mod host_requests;
 pub mod result;
 pub mod serve;
 pub mod servers;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync;
 
-use super::catalog::{Catalog, Learned, LearnedServer};
+use super::catalog::{Catalog, Learned, LearnedServer, LearnedTool};
 use super::client::connection::McpConnection;
 use super::client::connector::{ServerPlace, connect};
 use super::client::error::McpError;
@@ -24,10 +24,11 @@ const SIGN_INS: usize = 3;
 /// There is no pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+const LISTED_CHARS: usize = 160;
 
-/// The servers of a configuration, and problems. No server leaves a sandbox that the administrator locked.
-pub fn configured(loaded: &Loaded) -> (Vec<Server>, Vec<String>) {
-    let (mut all, problems) = read(&loaded.own.mcp, loaded.work.sandbox);
+/// The servers of these files, and problems. No server leaves a sandbox that the administrator locked.
+pub fn configured(files: &[AgentFile], loaded: &Loaded) -> (Vec<Server>, Vec<String>) {
+    let (mut all, problems) = read(files, loaded.work.sandbox);
     let locked = loaded.work.sandbox && loaded.admin.lock("sandbox").is_some();
     for server in all.iter_mut().filter(|_| locked) {
         if let Transport::Stdio { profile, .. } = &mut server.transport {
@@ -55,10 +56,20 @@ pub fn read(files: &[AgentFile], sandbox: bool) -> (Vec<Server>, Vec<String>) {
 }
 
 struct Slot {
-    server: Server,
+    server: Arc<Server>,
     state: sync::Mutex<State>,
     known: Mutex<LearnedServer>,
     is_off: AtomicBool,
+    /// The program that started us named it during the session, or serves it.
+    is_replaceable: AtomicBool,
+}
+
+impl Slot {
+    fn new(server: Server, known: LearnedServer) -> Arc<Self> {
+        let is_replaceable = matches!(server.transport, Transport::Host).into();
+        let (server, state) = (Arc::new(server), sync::Mutex::default());
+        Arc::new(Self { server, state, known: Mutex::new(known), is_off: false.into(), is_replaceable })
+    }
 }
 
 #[derive(Default)]
@@ -70,9 +81,11 @@ struct State {
 }
 
 pub struct Servers {
-    slots: Vec<Slot>,
+    slots: RwLock<Vec<Arc<Slot>>>,
     pub place: ServerPlace,
     learned: Learned,
+    /// Since the model was told of them.
+    changed: AtomicBool,
 }
 
 impl Servers {
@@ -82,14 +95,49 @@ impl Servers {
         let mut known = if servers.is_empty() { BTreeMap::new() } else { learned.read() };
         let slot = |server: Server| {
             let known = known.remove(&server.hash).unwrap_or_default();
-            Slot { server, state: sync::Mutex::default(), known: Mutex::new(known), is_off: false.into() }
+            Slot::new(server, known)
         };
-        let slots = servers.into_iter().filter(|server| server.enabled).map(slot).collect();
-        Self { slots, place, learned }
+        let slots: Vec<_> = servers.into_iter().filter(|server| server.enabled).map(slot).collect();
+        Self { slots: RwLock::new(slots), place, learned, changed: false.into() }
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Server> {
-        self.slots.iter().map(|slot| &slot.server)
+    pub fn all(&self) -> Vec<Arc<Server>> {
+        self.slots.read().iter().map(|slot| Arc::clone(&slot.server)).collect()
+    }
+
+    /// Puts these in place of what an earlier call named; the names that were added, and those removed.
+    pub fn replace(&self, wanted: Vec<Server>) -> (Vec<String>, Vec<String>) {
+        let mut slots = self.slots.write();
+        let name = |slot: &Arc<Slot>| slot.server.name.clone();
+        let named = |slot: &Slot| wanted.iter().find(|server| server.name == slot.server.name);
+        let stays = |slot: &Arc<Slot>| match named(slot) {
+            Some(server) => server.hash == slot.server.hash,
+            None => !slot.is_replaceable.load(Ordering::Relaxed),
+        };
+        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut *slots).into_iter().partition(stays);
+        let removed = gone.iter().filter(|slot| named(slot).is_none()).map(name).collect();
+        *slots = kept;
+        let mut added = Vec::new();
+        for server in wanted {
+            if !slots.iter().any(|slot| slot.server.name == server.name) {
+                added.push(server.name.clone());
+                slots.push(Slot::new(server.clone(), LearnedServer::default()));
+            }
+            let slot = slots.iter().find(|slot| slot.server.name == server.name);
+            slot.inspect(|slot| slot.is_replaceable.store(true, Ordering::Relaxed));
+        }
+        self.changed.store(true, Ordering::Relaxed);
+        (added, removed)
+    }
+
+    pub fn listed(&self) -> Vec<String> {
+        self.all().iter().map(|server| listed(&server.name, &self.known(&server.name).tools)).collect()
+    }
+
+    /// For the model, if they were replaced since it was told.
+    pub fn news(&self) -> Option<String> {
+        let changed = self.changed.swap(false, Ordering::Relaxed);
+        changed.then(|| format!("The tools of MCP servers are now: {}.", self.listed().join("; ")))
     }
 
     pub fn known(&self, server: &str) -> LearnedServer {
@@ -102,7 +150,7 @@ impl Servers {
         server: &str,
         work: impl Fn(Arc<McpConnection>) -> F + Send + Sync,
     ) -> Result<T, McpError> {
-        let slot = self.slot(server)?;
+        let slot = &*self.slot(server)?;
         let mut challenge: Option<String> = None;
         for _ in 0..SIGN_INS {
             let connection = match challenge.take() {
@@ -136,7 +184,7 @@ impl Servers {
 
     /// Cached until the server reports a change.
     pub async fn catalog(&self, server: &str) -> Result<Arc<Catalog>, McpError> {
-        let slot = self.slot(server)?;
+        let slot = &*self.slot(server)?;
         let known = {
             let mut state = slot.state.lock().await;
             if state
@@ -171,15 +219,15 @@ impl Servers {
         }
     }
 
-    fn slot(&self, server: &str) -> Result<&Slot, McpError> {
-        let slot = self.slots.iter().find(|slot| slot.server.name == server);
+    fn slot(&self, server: &str) -> Result<Arc<Slot>, McpError> {
+        let slot = self.slots.read().iter().find(|slot| slot.server.name == server).cloned();
         let slot = slot.ok_or_else(|| McpError::Start(format!("no server {server} is configured")))?;
         if slot.is_off.load(Ordering::Relaxed) { Err(McpError::Off) } else { Ok(slot) }
     }
 
     /// The tools of a server that is turned off stay listed, since requests don't change within a session.
     pub fn switch(&self, server: &str, on: bool) {
-        for slot in self.slots.iter().filter(|slot| slot.server.name == server) {
+        for slot in self.slots.read().iter().filter(|slot| slot.server.name == server) {
             slot.is_off.store(!on, Ordering::Relaxed);
             // One that is just being started ends after the call it was started for.
             if let Some(mut state) = slot.state.try_lock().ok().filter(|_| !on) {
@@ -231,4 +279,21 @@ impl Servers {
             (state.connection, state.catalog) = (None, None);
         }
     }
+}
+
+/// `github.{create_issue, list_issues, +9}`.
+fn listed(server: &str, tools: &[LearnedTool]) -> String {
+    if tools.is_empty() {
+        return format!("{server}.* (MCP)");
+    }
+    let mut listing = String::new();
+    for (at, tool) in tools.iter().enumerate() {
+        if listing.len() + tool.name.len() > LISTED_CHARS {
+            listing.push_str(&format!(", +{}", tools.len() - at));
+            break;
+        }
+        listing.push_str(if at == 0 { "" } else { ", " });
+        listing.push_str(&tool.name);
+    }
+    format!("{server}.{{{listing}}}")
 }

@@ -6,7 +6,7 @@ use futures_util::future::{BoxFuture, join_all};
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
 
-use super::catalog::{self, Catalog, LearnedTool};
+use super::catalog::{self, Catalog};
 use super::client::error::McpError;
 use super::client::handler::Caller;
 use super::result;
@@ -20,8 +20,6 @@ use base::search::fuzzy;
 use base::text::elide;
 use guard::policy::access::Access;
 
-const LISTED_CHARS: usize = 160;
-
 pub struct McpSource(pub Arc<Servers>);
 
 impl McpSource {
@@ -29,14 +27,15 @@ impl McpSource {
     fn split<'a>(&self, name: &'a str) -> Option<(String, Option<&'a str>)> {
         let bare = name.strip_prefix("mcp__").or_else(|| name.strip_prefix("mcp_")).unwrap_or(name);
         // Longest first, since one name may be a prefix of another.
-        let mut servers: Vec<&str> = self.0.all().map(|server| server.name.as_str()).collect();
-        servers.sort_by_key(|server| std::cmp::Reverse(server.len()));
+        let mut servers = self.0.all();
+        servers.sort_by_key(|server| std::cmp::Reverse(server.name.len()));
         servers.into_iter().find_map(|server| {
+            let server = &server.name;
             let rest = bare.strip_prefix(server)?;
             let tool = [".", "__", "/", "_"].iter().find_map(|mark| rest.strip_prefix(mark));
             match tool {
-                Some(tool) if !tool.is_empty() && tool != "*" => Some((server.to_owned(), Some(tool))),
-                _ if rest.is_empty() || tool.is_some() => Some((server.to_owned(), None)),
+                Some(tool) if !tool.is_empty() && tool != "*" => Some((server.clone(), Some(tool))),
+                _ if rest.is_empty() || tool.is_some() => Some((server.clone(), None)),
                 _ => None,
             }
         })
@@ -49,7 +48,7 @@ impl McpSource {
 
 impl ToolSource for McpSource {
     fn listed(&self) -> Vec<String> {
-        self.0.all().map(|server| listed(&server.name, &self.0.known(&server.name).tools)).collect()
+        self.0.listed()
     }
 
     fn takes(&self, name: &str) -> bool {
@@ -65,15 +64,15 @@ impl ToolSource for McpSource {
                     None => Ok(catalog.tools.iter().map(|tool| spec(&server, tool)).collect()),
                 };
             }
-            let asked = self.0.all().map(async |server| {
+            let asked = self.0.all().into_iter().map(async |server| {
                 let catalog = self.0.catalog(&server.name).await;
-                catalog.map(|catalog| (&server.name, catalog)).map_err(|error| failed(&server.name, &error))
+                catalog.map_err(|error| failed(&server.name, &error)).map(|catalog| (server, catalog))
             });
             let (mut specs, mut last) = (Vec::new(), None);
             for answer in join_all(asked).await {
                 match answer {
                     Ok((server, catalog)) => {
-                        specs.extend(catalog.tools.iter().map(|tool| spec(server, tool)));
+                        specs.extend(catalog.tools.iter().map(|tool| spec(&server.name, tool)));
                     }
                     Err(error) => last = Some(error),
                 }
@@ -99,23 +98,6 @@ impl ToolSource for McpSource {
         };
         Ok(Box::new(RemoteCall { servers: Arc::clone(&self.0), server, tool: tool.to_owned(), args }))
     }
-}
-
-/// `github.{create_issue, list_issues, +9}`.
-fn listed(server: &str, tools: &[LearnedTool]) -> String {
-    if tools.is_empty() {
-        return format!("{server}.* (MCP)");
-    }
-    let mut listing = String::new();
-    for (at, tool) in tools.iter().enumerate() {
-        if listing.len() + tool.name.len() > LISTED_CHARS {
-            listing.push_str(&format!(", +{}", tools.len() - at));
-            break;
-        }
-        listing.push_str(if at == 0 { "" } else { ", " });
-        listing.push_str(&tool.name);
-    }
-    format!("{server}.{{{listing}}}")
 }
 
 fn spec(server: &str, tool: &Tool) -> ToolSpec {
@@ -218,7 +200,7 @@ impl Prepared for RemoteCall {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::mcp::catalog::{Learned, LearnedServer};
+    use crate::mcp::catalog::{Learned, LearnedServer, LearnedTool};
     use crate::mcp::client::connector::ServerPlace;
     use crate::mcp::config::entry;
     use guard::sandbox::session::Sandbox;

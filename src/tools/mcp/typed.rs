@@ -1,5 +1,7 @@
 //! Server references in a user's message: `@server:uri` is a resource, `/server:prompt` a prompt.
 
+use std::sync::Arc;
+
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +23,7 @@ pub async fn prompt(
     let (command, rest) = text.strip_prefix('/')?.split_once(char::is_whitespace).unwrap_or((&text[1..], ""));
     let bare = command.strip_prefix("mcp__");
     let (server, name) = bare.and_then(|bare| bare.split_once("__")).or_else(|| command.split_once(':'))?;
-    servers.all().find(|known| known.name == server)?;
+    servers.all().iter().find(|known| known.name == server)?;
     Some(filled(servers, server, name, rest.trim(), cancel).await)
 }
 
@@ -93,7 +95,7 @@ fn mentions(servers: &Servers, text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for word in text.split_whitespace() {
         let Some(mention) = word.trim_start_matches(['(', '"']).strip_prefix('@') else { continue };
-        let named = servers.all().find_map(|server| {
+        let named = servers.all().iter().find_map(|server| {
             let uri = mention.strip_prefix(server.name.as_str())?.strip_prefix(':')?;
             Some((server.name.clone(), uri.trim_end_matches([',', '.', ';', ')', '"', '?', '!']).to_owned()))
         });
@@ -104,9 +106,9 @@ fn mentions(servers: &Servers, text: &str) -> Vec<(String, String)> {
 }
 
 pub fn commands(servers: &Servers) -> Vec<CommandRow> {
-    let of = |server: &Server| {
+    let of = |server: Arc<Server>| {
         let named = |row: CommandRow| CommandRow { name: format!("{}:{}", server.name, row.name), ..row };
         servers.known(&server.name).prompts.into_iter().map(named).collect::<Vec<_>>()
     };
-    servers.all().flat_map(of).collect()
+    servers.all().into_iter().flat_map(of).collect()
 }

@@ -103,7 +103,8 @@ pub async fn record_prompt(
     let reminder = |text: String| format!("<system-reminder>{text}</system-reminder>");
     let ended = Some(cx.shell.jobs.take_ended()).filter(|ended| !ended.is_empty());
     let ended = ended.map(|ended| reminder(format!("Meanwhile {}.", ended.join("; "))));
-    let news = [ended, input.reminder.take(), file_news.map(reminder), input.told.take()];
+    let servers = input.asked.servers.as_ref().and_then(|servers| servers.news()).map(reminder);
+    let news = [ended, servers, input.reminder.take(), file_news.map(reminder), input.told.take()];
     for block in news.into_iter().flatten() {
         blocks::add(&mut message, &cx.redactor.redact(&block, TextSource::Text));
     }

@@ -138,7 +138,7 @@ pub fn check_plugins(findings: &mut Findings<'_>) {
 
 pub fn check_mcp(findings: &mut Findings<'_>) {
     let loaded = &findings.opened.loaded;
-    let (servers, unusable) = servers::configured(loaded);
+    let (servers, unusable) = servers::configured(&loaded.own.mcp, loaded);
     for server in &servers {
         let (name, target, state) = (&server.name, server.shown(), describe::state(server));
         findings.line("MCP server", format!("{name}: {target} ({state})"));

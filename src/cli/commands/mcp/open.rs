@@ -22,7 +22,7 @@ pub struct OpenedServers {
 
 pub fn open(cli: &SharedArgs) -> Result<OpenedServers, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
-    let (servers, problems) = servers::configured(&opened.loaded);
+    let (servers, problems) = servers::configured(&opened.loaded.own.mcp, &opened.loaded);
     let sandbox = Sandbox::new(opened.workspace.clone(), opened.own_folders(), Vec::new());
     let place = ServerPlace {
         host: None,

@@ -92,11 +92,11 @@ async fn all(opened: OpenedServers) -> Result<bool, Failure> {
     let servers = Servers::new(opened.servers.clone(), opened.place.clone());
     let mut works = true;
     for server in servers.all() {
-        match describe::offered(&servers, server).await {
+        match describe::offered(&servers, &server).await {
             Ok(text) => report::say(&text)?,
             Err(error) => {
                 works = false;
-                let failure = failure(server, &error);
+                let failure = failure(&server, &error);
                 report::say(&format!("{}: {}\n    {}\n", server.name, failure.message, failure.hint))?;
             }
         }
@@ -104,7 +104,7 @@ async fn all(opened: OpenedServers) -> Result<bool, Failure> {
     for problem in &opened.problems {
         report::say(&format!("note: {problem}\n"))?;
     }
-    if servers.all().next().is_none() {
+    if opened.servers.is_empty() {
         report::say("No MCP servers are configured; `mycode mcp add` adds one.\n")?;
     }
     Ok(works)

@@ -129,6 +129,22 @@ impl<O: Write> Claude<O> {
         })
     }
 
+    /// Which servers there are now, where the answer tells it.
+    pub fn mcp_answered(&mut self, answer: &Result<Value, String>) {
+        let Ok(answer) = answer else { return };
+        let names = |key: &str| {
+            let names = answer[key].as_array().into_iter().flatten();
+            names.filter_map(|name| name.as_str().map(str::to_owned)).collect::<Vec<_>>()
+        };
+        let (added, removed) = (names("added"), names("removed"));
+        self.form.mcp_servers.retain(|name| !removed.contains(name) && !added.contains(name));
+        for name in added {
+            let state = if answer["errors"][&name].is_string() { "failed" } else { "connected" };
+            self.mcp_states.insert(name.clone(), state);
+            self.form.mcp_servers.push(name);
+        }
+    }
+
     pub fn mcp_status(&self) -> Value {
         let status = |name: &String| self.mcp_states.get(name).copied().unwrap_or("pending");
         let server = |name: &String| json!({"name": name, "status": status(name)});
@@ -168,7 +184,7 @@ impl<O: Write> Claude<O> {
             "cwd": session.workspace, "tools": self.form.tools, "mcp_servers": self.mcp_status()["mcpServers"], "model": session.model,
             "permissionMode": claude_tools::permission_mode(session.permission, session.mode), "slash_commands": commands,
             "apiKeySource": "none", "claude_code_version": version(), "output_style": "default", "agents": [],
-            "skills": [], "plugins": [],
+            "skills": [], "plugins": [], "capabilities": ["mcp_read_resource_v1"],
         });
         self.system("init", more)
     }

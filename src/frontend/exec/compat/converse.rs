@@ -153,6 +153,10 @@ impl<O: Write> Talk<'_, O> {
                 let id = self.ledgers.pop_front().unwrap_or_default();
                 self.printer.write(&response(&id, Ok(context_usage(&view, self.printer.model()))))
             }
+            Event::HostAnswer { id, answer } => {
+                self.printer.mcp_answered(&answer);
+                self.printer.write(&response(&id, answer))
+            }
             event @ (Event::Ledger(_) | Event::Cost(_)) => {
                 self.answer.shown(&event, self.printer)?;
                 self.ended(TurnEnd::default())
@@ -206,6 +210,10 @@ impl<O: Write> Talk<'_, O> {
                 "rewind_files" => {
                     let step = self.rewinds.ask(&id, &request, &self.printer.user_messages);
                     self.rewind(step)
+                }
+                "mcp_set_servers" | "mcp_read_resource" => {
+                    self.op(Quick::AskMcp { id, request });
+                    Ok(())
                 }
                 kind => {
                     let answer = self.requested(kind, &request);

@@ -109,9 +109,16 @@ impl McpConnection {
     }
 
     pub async fn read(&self, uri: &str, cancel: &CancellationToken) -> Result<Vec<Content>, McpError> {
+        Ok(self.resource(uri, cancel).await?.iter().filter_map(resource_of).collect())
+    }
+
+    pub async fn resource(
+        &self,
+        uri: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<ResourceContents>, McpError> {
         let read = self.running.read_resource(ReadResourceRequestParams::new(uri));
-        let result = self.limited(read, Caller::nobody(), cancel).await?;
-        Ok(result.contents.iter().filter_map(resource_of).collect())
+        Ok(self.limited(read, Caller::nobody(), cancel).await?.contents)
     }
 
     pub async fn prompt(
