@@ -102,6 +102,10 @@ pub struct ModelArgs {
     #[arg(long, visible_alias = "disallowedTools", help_heading = "Session", value_name = "RULE")]
     pub deny: Vec<String>,
 
+    /// The user's own file has a mistake, and the command runs all the same
+    #[arg(skip)]
+    pub skip_user_file: bool,
+
     /// Always ask before this; from settings only
     #[arg(skip)]
     pub ask: Vec<String>,

@@ -136,6 +136,9 @@ fn damaged_permission_rules() {
     let output = place.exec(&server.base_url(), &["task"]);
     assert!(output.status.success());
     assert!(stderr(&output).contains("rules.json can't be read (damaged"), "{}", stderr(&output));
+    fs::write(state.join("rules.json"), "{\"commands\": [\"make all\"]}").unwrap();
+    let doctor = stdout(&place.command(&["doctor"]).output().unwrap());
+    assert!(doctor.contains("always allowed in this project: ") && doctor.contains("make all"), "{doctor}");
 }
 
 #[tokio::test]

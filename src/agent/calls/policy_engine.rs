@@ -225,11 +225,15 @@ impl PolicyEngine {
         explained(self.or_asked(&rules, &call.0, verdict), state.permission, support)
     }
 
-    /// A rule may ask about what would be allowed.
+    /// A rule may ask about what would be allowed, and is named beside other reasons.
     fn or_asked(&self, rules: &Rules, call: &[AssessedAccess], verdict: Verdict) -> Verdict {
         let asks = || rules.must_ask(call, &self.scope);
         match verdict {
             Verdict::Allow => asks().map_or(Verdict::Allow, |reason| Verdict::Ask { reason }),
+            Verdict::Ask { reason } => match asks() {
+                Some(rule) => Verdict::Ask { reason: format!("{rule}; {reason}") },
+                None => Verdict::Ask { reason },
+            },
             verdict => verdict,
         }
     }

@@ -282,6 +282,7 @@ mod tests {
     use super::*;
     use base::model::envelope::ErrorCode;
     use base::model::item::{ItemId, ToolResult};
+    use base::model::observation::{Observation, Todos};
 
     fn assistant(text: &str) -> Event {
         Event::Item { id: ItemId(1), item: Arc::new(Item::assistant(text)) }
@@ -342,10 +343,13 @@ mod tests {
 
     #[test]
     fn unfinished_task_output() {
+        let todos = Todos { todos: None, recap: Some("[0/1] Pending: it.".to_owned()) };
         let events = [
             assistant("Trying."),
             started("a", "LS"),
             done("a", Envelope::success("")),
+            started("b", "TodoWrite plan"),
+            done("b", Envelope::success("ok").observed(Observation::Todos(todos))),
             Event::Retrying { attempt: 2, of: 6, wait_ms: 500, reason: "busy".to_owned() },
             Event::TextDelta("half an".to_owned()),
         ];
@@ -360,6 +364,8 @@ mod tests {
         Trying.
         > LS
           ok
+        > TodoWrite plan
+          [0/1] Pending: it.
         attempt 2 of 6 in 0.5 s: busy
         half an
         error: server error

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use base::model::envelope::{Envelope, Status};
+use base::model::observation::{Observation, Todos};
 use base::protocol::approval::Question;
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::{sanitize, text};
@@ -97,6 +98,9 @@ pub fn result_line(envelope: &Envelope) -> String {
     if let Some(error) = &envelope.error {
         let code = || format!("{}: {}", error.code.into_str(), error.message);
         return text::one_line(&envelope.data.user_text().map_or_else(code, str::to_owned), LINE_CHARS);
+    }
+    if let Observation::Todos(Todos { recap: Some(recap), .. }) = &*envelope.data.observation {
+        return text::one_line(recap, LINE_CHARS);
     }
     let exit = envelope.data.exit_code();
     // Truncated output reports its full length.

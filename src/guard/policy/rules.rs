@@ -71,7 +71,7 @@ impl Stored {
 
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    path: PathBuf,
+    pub path: PathBuf,
     stored: Stored,
     session: Vec<SessionGrant>,
     turn: Vec<SessionGrant>,

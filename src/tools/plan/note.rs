@@ -25,18 +25,23 @@ const RELATED: usize = 5;
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 enum NoteAction {
+    #[serde(alias = "add", alias = "new", alias = "write", alias = "save", alias = "remember")]
     Create,
+    #[serde(alias = "get", alias = "view", alias = "show", alias = "open")]
     Read,
+    #[serde(alias = "edit", alias = "change")]
     Update,
+    #[serde(alias = "find", alias = "query")]
     Search,
     List,
     Summary,
+    #[serde(alias = "remove", alias = "forget", alias = "archive")]
     Delete,
 }
 
 #[derive(Deserialize)]
 pub struct Args {
-    action: NoteAction,
+    action: Option<NoteAction>,
     id: Option<String>,
     title: Option<String>,
     content: Option<String>,
@@ -48,12 +53,26 @@ pub struct Args {
     limit: Option<usize>,
 }
 
+impl Args {
+    /// Where none is named, the other arguments say which.
+    fn action(&self) -> NoteAction {
+        let meant = match (&self.id, &self.content, &self.query) {
+            (None, Some(_), _) => NoteAction::Create,
+            (Some(_), Some(_), _) => NoteAction::Update,
+            (Some(_), None, _) => NoteAction::Read,
+            (None, None, Some(_)) => NoteAction::Search,
+            (None, None, None) => NoteAction::List,
+        };
+        self.action.unwrap_or(meant)
+    }
+}
+
 pub struct NoteTool;
 
 impl TypedTool for NoteTool {
     type Args = Args;
     const NAME: &'static str = "Note";
-    const ARGUMENTS: &'static str = "action create|read|update|search|list|summary|delete, id?, query?, type?, title?, content?, \
+    const ARGUMENTS: &'static str = "action? create|read|update|search|list|summary|delete, id?, query?, type?, title?, content?, \
                                      tags? strings, files? strings, limit? integer";
     const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| {
         act(args, &NoteStore::new(&cx.root))
@@ -69,7 +88,7 @@ impl TypedTool for NoteTool {
     /// Notes need no extra approval where writing is allowed: this tool can only write to the notes folder
     /// and never overwrites another's text.
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(match args.action {
+        Ok(match args.action() {
             NoteAction::Create | NoteAction::Update | NoteAction::Delete => {
                 vec![Access::WriteOwn(NoteStore::new(&cx.root).folder.path)]
             }
@@ -78,7 +97,7 @@ impl TypedTool for NoteTool {
     }
 
     fn title(args: &Args) -> String {
-        let action = format!("{:?}", args.action).to_lowercase();
+        let action = format!("{:?}", args.action()).to_lowercase();
         let subject = args.id.as_ref().or(args.query.as_ref()).or(args.title.as_ref());
         let subject = subject.map_or(String::new(), |subject| format!(" {}", text::one_line(subject, 80)));
         format!("Note {action}{subject}")
@@ -111,7 +130,7 @@ fn act(args: &Args, store: &NoteStore) -> Result<Envelope, NoteError> {
         let missing = || NoteError::Invalid("this action needs an id; search or list to find it".to_owned());
         args.id.as_deref().filter(|id| !id.trim().is_empty()).ok_or_else(missing)
     };
-    match args.action {
+    match args.action() {
         NoteAction::Create => {
             let note = store.create(change(args, kind))?;
             Ok(answer(&note, &format!("Note {} created: {}", note.id, note.path())))
@@ -146,7 +165,7 @@ fn act(args: &Args, store: &NoteStore) -> Result<Envelope, NoteError> {
                 archived: false,
             };
             let query = args.query.as_deref().filter(|query| !query.trim().is_empty());
-            if args.action == NoteAction::Search && query.is_none() {
+            if args.action() == NoteAction::Search && query.is_none() {
                 return Err(NoteError::Invalid("search needs a query; list shows all".to_owned()));
             }
             listing(store, query, &wanted, limit)

@@ -111,6 +111,8 @@ fn rules_of_the_administrator_come_first() {
     let denied = check("touch made.txt");
     assert!(denied.starts_with("deny: a rule forbids it (deny Bash(touch *) in "), "{denied}");
     assert!(check("git push origin main").starts_with("ask: a rule asks first (ask Bash(git push *) in "));
+    let told = stdout(&run(&place, &["policy", "check", "--permission", "ask", "--", "git", "push"], &[]));
+    assert!(told.contains("(ask Bash(git push *) in ") && told.contains("needs the network"), "{told}");
     let of_auto = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
         stdout(&run(&place, &[&["policy", "check", "--permission", "auto", "--"], &words[..]].concat(), &[]))

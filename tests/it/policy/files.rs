@@ -78,10 +78,19 @@ fn a_wrong_rule_of_ours_is_an_error_and_an_unknown_key_of_the_project_is_not() {
     for (text, said) in [
         ("max_stepz = 3\n", "sets max_stepz, which this version doesn't know. Ignored."),
         ("max_steps = [\n", "it is not a valid configuration"),
+        ("[permissions]\ndenny = [\"Bash(true *)\"]\n", "It counts as permissions.deny."),
     ] {
         let (_, told) = run(&place(text), &["--permission", "full"], "true");
         assert!(told.contains(said), "{told}");
         let doctor = place(text).command(&["doctor"]).output().unwrap();
         assert!(stdout(&doctor).contains("sandbox"), "{}", stderr(&doctor));
     }
+    let own = place("");
+    std::fs::write(own.home().join("config.toml"), "permision = \"auto\"\n").unwrap();
+    let refused = stderr(&own.exec("http://127.0.0.1:9/v1", &["go"]));
+    assert!(refused.contains("did you mean `permission`?"), "{refused}");
+    let doctor = own.command(&["doctor"]).output().unwrap();
+    let said = stdout(&doctor);
+    assert!(said.contains("did you mean `permission`?") && said.contains("\nsandbox "), "{said}");
+    assert_eq!(doctor.status.code(), Some(3), "{said}");
 }

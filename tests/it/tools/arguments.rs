@@ -215,3 +215,16 @@ async fn names_of_the_other_tools() {
     assert!(says("AskUser", question).await.starts_with("error ASK_USER_UNAVAILABLE"));
     assert!(says("Job", json!({"bash_id": "7"})).await.contains("there is no job 7"));
 }
+
+#[tokio::test]
+async fn note_names() {
+    let bench = project();
+    for args in [json!({"add": "Ports are odd."}), json!({"action": "add", "fact": "Ports are even."})] {
+        let made = bench.call("Note", args).await;
+        assert!(made.text.contains("created"), "{}", made.wire());
+    }
+    for args in [json!({"query": "ports"}), json!({}), json!({"action": "find", "query": "odd"})] {
+        let found = bench.call("Note", args).await;
+        assert!(found.wire().contains("Ports are odd."), "{}", found.wire());
+    }
+}

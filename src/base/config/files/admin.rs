@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::raw::Raw;
+use super::raw::{self, Raw};
 use crate::config::error::{ConfigError, bad};
 use crate::config::provider::vendors::VENDORS;
 use crate::config::settings::Permission;
@@ -50,7 +50,7 @@ impl AdminFile {
         if locked.iter().any(|key| key == "model") {
             locked.push("light_model".to_owned());
         }
-        let raw: Raw = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        let raw: Raw = table.try_into().map_err(|error| raw::explained(&error))?;
         Ok(Self { place, raw, locked })
     }
 }

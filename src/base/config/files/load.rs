@@ -62,6 +62,8 @@ pub struct Sources<'a> {
     pub workspace: &'a Path,
     /// The user trusts the project's own file for this run.
     pub trust: bool,
+    /// It has a mistake that was told.
+    pub skip_user_file: bool,
     /// Used if nothing is set: `ask` for the terminal, `auto` for exec.
     pub default_permission: Permission,
 }
@@ -75,7 +77,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let (project, told) = project_file::read(sources.workspace, sources.paths, sources.trust)?;
     notices.extend(told);
     let user_path = sources.paths.user_config();
-    let (user, keys) = source::user(&user_path)?;
+    let (user, keys) = if sources.skip_user_file { Default::default() } else { source::user(&user_path)? };
     let defaults =
         Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
     let admin = AdminFiles::read(sources.vars, source::text)?;

@@ -12,6 +12,7 @@ use crate::config::permission_rules::PermissionLists;
 use crate::config::settings::{Notify, Permission, Profile, ProviderKind, ToolCalls, WebSearchSetting};
 use crate::config::theme::ThemeName;
 use crate::sanitize;
+use crate::search::fuzzy;
 use crate::text::one_line;
 
 /// One source's values. Unknown keys are rejected, so that typos are noticed.
@@ -72,6 +73,7 @@ pub const PROJECT_KEYS: &[&str] = &["inject_notes", "task_context"];
 
 const NO_TABLE: &str = "[provider] is a table in other programs; here write provider = \"openai\", and model, base_url and api_key_env in lines of their own";
 const MAX_SHOWN: usize = 300;
+const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 
 #[derive(Debug)]
 pub struct ProjectConfig {
@@ -80,12 +82,25 @@ pub struct ProjectConfig {
     pub personal: Vec<String>,
     /// Keys that no setting has.
     pub unknown: Vec<String>,
+    /// Those of them that seem to forbid something, which counts.
+    pub held: Vec<String>,
+}
+
+/// In words of ours, with the nearest name for a key that doesn't exist.
+pub fn explained(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    let Some((before, expected)) = text.split_once(", expected one of ") else { return text };
+    let wanted = before.rsplit('`').nth(1).unwrap_or_default();
+    match fuzzy::nearest_name(wanted, expected.split('`').skip(1).step_by(2)) {
+        Some(near) => format!("{before}; did you mean `{near}`?\n"),
+        None => text,
+    }
 }
 
 impl Raw {
     pub fn parse(text: &str) -> Result<Self, String> {
         let as_table = text.lines().any(|line| line.trim() == "[provider]");
-        toml::from_str(text).map_err(|error| if as_table { NO_TABLE.to_owned() } else { error.to_string() })
+        toml::from_str(text).map_err(|error| if as_table { NO_TABLE.to_owned() } else { explained(&error) })
     }
 
     /// Parses a project's file. Personal keys count only if it is trusted; what it forbids counts always.
@@ -93,11 +108,13 @@ impl Raw {
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
         let known = serde_json::to_value(Self::default()).unwrap_or_default();
-        let unknown: Vec<String> =
+        let mut unknown: Vec<String> =
             table.keys().filter(|key| known.get(key.as_str()).is_none()).cloned().collect();
         table.retain(|key, _| !unknown.iter().any(|name| name == key));
+        let (slips, held) = without_slips(&mut table);
+        unknown.extend(slips);
         // Wrong types are an error before anything is removed.
-        let all: Self = table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        let all: Self = table.clone().try_into().map_err(|error| explained(&error))?;
         let is_personal = |key: &str, value: &toml::Value| match key {
             "permissions" => {
                 value.get("allow").and_then(toml::Value::as_array).is_some_and(|list| !list.is_empty())
@@ -112,12 +129,21 @@ impl Raw {
         });
         let personal = shown.collect();
         if trusted {
-            return Ok(ProjectConfig { raw: all, personal, unknown });
+            return Ok(ProjectConfig { raw: all, personal, unknown, held });
         }
         let permissions = all.permissions.map(|lists| PermissionLists { allow: Vec::new(), ..lists });
         table.retain(|key, _| PROJECT_KEYS.contains(&key));
         let raw: Self = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
-        Ok(ProjectConfig { raw: Self { permissions, ..raw }, personal, unknown })
+        Ok(ProjectConfig { raw: Self { permissions, ..raw }, personal, unknown, held })
+    }
+
+    /// What a project's file forbids and asks, where the rest of it is wrong.
+    pub fn forbidding(text: &str) -> Option<Self> {
+        let table: toml::Table = toml::from_str(text).ok()?;
+        let list = |name: &str| table.get("permissions")?.get(name)?.clone().try_into().ok();
+        let (ask, deny) = (list("ask").unwrap_or_default(), list("deny").unwrap_or_default());
+        let lists = PermissionLists { ask, deny, allow: Vec::new() };
+        (lists != PermissionLists::default()).then(|| Self { permissions: Some(lists), ..Self::default() })
     }
 
     /// Reads `MYCODE_<KEY>` for every key except the tables. Values are TOML scalars; anything else, or of
@@ -160,6 +186,26 @@ impl Raw {
         joined.extend(mine.into_iter().filter(|(_, value)| !value.is_null()));
         serde_json::from_value(Value::Object(joined)).unwrap_or(self)
     }
+}
+
+/// Takes unknown lists out of `[permissions]`: those that are ignored, and those that were added to `deny`.
+fn without_slips(table: &mut toml::Table) -> (Vec<String>, Vec<String>) {
+    let (mut ignored, mut held) = (Vec::new(), Vec::new());
+    let Some(toml::Value::Table(lists)) = table.get_mut("permissions") else { return (ignored, held) };
+    let (known, slips): (toml::Table, toml::Table) =
+        std::mem::take(lists).into_iter().partition(|(name, _)| LISTS.contains(&&**name));
+    *lists = known;
+    for (name, rules) in slips {
+        let forbids = fuzzy::nearest_name(&name, LISTS) == Some("deny");
+        match (rules, lists.entry("deny").or_insert_with(|| Vec::<String>::new().into())) {
+            (toml::Value::Array(rules), toml::Value::Array(deny)) if forbids => {
+                deny.extend(rules);
+                held.push(format!("permissions.{name}"));
+            }
+            _ => ignored.push(format!("permissions.{name}")),
+        }
+    }
+    (ignored, held)
 }
 
 #[cfg(test)]
@@ -206,6 +252,17 @@ mod tests {
         );
         let kept = file.raw.permissions.unwrap();
         assert_eq!((kept.allow, kept.deny), (Vec::new(), vec!["Edit(a)".to_owned()]));
+        let slips = "[permissions]\ndenny = [\"Edit(a)\"]\nnote = \"x\"";
+        let file = Raw::parse_project(slips, false).unwrap();
+        assert_eq!(file.raw.permissions.unwrap().deny, ["Edit(a)"]);
+        assert_eq!(
+            (file.unknown, file.held),
+            (vec!["permissions.note".into()], vec!["permissions.denny".into()])
+        );
+        let wrong = "max_steps = \"x\"\n[permissions]\nallow = [\"Bash\"]\ndeny = [\"Edit(a)\"]";
+        assert!(Raw::parse_project(wrong, false).is_err());
+        let kept = Raw::forbidding(wrong).unwrap().permissions.unwrap();
+        assert_eq!((kept.allow, kept.deny), (Vec::new(), vec!["Edit(a)".to_owned()]));
     }
 
     #[test]
@@ -237,7 +294,7 @@ mod tests {
     fn shipped_config_and_unknown_keys() {
         Raw::parse(include_str!("../../../../config.toml")).unwrap();
         let error = Raw::parse("max_stepz = 3").unwrap_err();
-        assert!(error.contains("max_stepz"), "{error}");
+        assert!(error.contains("unknown field `max_stepz`; did you mean `max_steps`?"), "{error}");
         assert_eq!(Raw::parse("[provider]\nname = \"openai\"").unwrap_err(), NO_TABLE);
     }
 }

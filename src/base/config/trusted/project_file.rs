@@ -20,14 +20,18 @@ pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<St
         return Ok((Raw::default(), notices));
     };
     let trusted = trust || Trust::read(&paths.project(workspace)).holds(&definition(workspace, &text));
-    let ProjectConfig { mut raw, personal, unknown } = match Raw::parse_project(&text, trusted) {
+    let ProjectConfig { mut raw, personal, unknown, held } = match Raw::parse_project(&text, trusted) {
         Ok(file) => file,
         // Someone else's file stops nothing here.
         Err(what) if !trusted => {
             let why = what.lines().next().unwrap_or_default();
             let place = place.display();
             notices.push(format!("Ignored {place}: it is not a valid configuration: {why}"));
-            return Ok((Raw::default(), notices));
+            let held = Raw::forbidding(&text);
+            notices.extend(
+                held.is_some().then(|| format!("What {place} forbids and asks counts all the same.")),
+            );
+            return Ok((held.unwrap_or_default(), notices));
         }
         Err(what) => return Err(source::unparsable(&place, &what)),
     };
@@ -35,6 +39,12 @@ pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<St
     if !unknown.is_empty() {
         let keys = unknown.join(", ");
         notices.push(format!("{place} sets {keys}, which this version doesn't know. Ignored."));
+    }
+    if !held.is_empty() {
+        let keys = held.join(", ");
+        notices.push(format!(
+            "{place} sets {keys}, which this version doesn't know. It counts as permissions.deny."
+        ));
     }
     if !personal.is_empty() {
         let keys = personal.join(", ");

@@ -2,9 +2,12 @@
 
 use super::findings::{self, Findings};
 use super::model;
-use crate::cli::args::SharedArgs;
+use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
+use base::config::error::ConfigError;
+use base::config::files::source;
+use base::config::paths::Paths;
 use base::config::settings::Permission;
 use base::config::trusted::json_files;
 
@@ -13,8 +16,16 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
         report::print(include_str!("../../../../config.toml"))?;
         return Ok(true);
     }
-    let opened = open::open(&cli.model, Permission::Ask)?;
+    let mistake = source::user(&Paths::from_env().user_config()).err();
+    let model = ModelArgs { skip_user_file: mistake.is_some(), ..cli.model.clone() };
+    let opened = open::open(&model, Permission::Ask)?;
     let mut found = Findings::new(&opened);
+    if let Some(ConfigError { what, hint }) = mistake {
+        found.works = false;
+        found.sentence(format!(
+            "error: {what}\nhint: {hint}. The rest of this report leaves that file out.\n"
+        ));
+    }
     findings::check(&mut found);
     findings::check_rules(&mut found);
     findings::check_skills(&mut found);
