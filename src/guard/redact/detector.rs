@@ -281,6 +281,10 @@ mod tests {
             "secret_key = «tKKIxmTNfEfSMYyZGR4gYKtQymgxHHPrPftssASX»\n",
             "mnemonic: \"«abandon ladder crisp hotel umbrella zebra velvet cactus monkey orbit pencil quantum»\"",
             "The admin password is «hunter2x».\n",
+            "pw=«hunter2x»\n",
+            "the password «qW8#kLm2xZ» works; pw: «Sommer2024», логин admin, пароль «Leto2024x»",
+            "Passwort für die DB «Qwerty123», contraseña «qW8#kLm2xZ», 密码 «qW8#kLm2xZ» と パスワード «qW8#kLm2xZ»",
+            "login admin / «qW8#kLm2xZ», credenciales: ana / «Verano2024»",
             "PASSWORD=«letmein»\nX=1",
             "export DB_PASSWORD=«letmein»\n",
             "  client_secret: «qwertyuiopasdfgh»\n",
@@ -360,6 +364,8 @@ mod tests {
             "let password = `${prefix}1`; define('PASSWORD_MIN', '12')",
             "W/\"5e15153d-120f\" etag, x-request-id: 7f9c0e1a-2b3c-4d5e-8f90-a1b2c3d4e5f6",
             "secret_santa2 figd_ ntn_count pat12345 cio-parser dp.pt.x",
+            "Passwort SHA256-Hash speichern, пароль bcrypt2, contraseña sha512 en la tabla, password Page2Form",
+            "login admin / logout admin, account / Dashboard, user1 / user2, senha do usuario1, pw.chromium2, pw=100px",
         ] {
             check(text, TextSource::Text);
         }
@@ -415,6 +421,11 @@ mod tests {
             "mot de passe : «tournesol»",
             "Das Passwort lautet «Sonnenblume»",
             "пароль от базы: «подсолнух»",
+            "admin / «Sommer2024»!",
+            "Zugang: root / «hunter2»",
+            "密码字段在login2页面为空, пароль: минимум 8 символов, contraseña: mínimo 8 caracteres",
+            "pw: browser = await p.launch()",
+            "Passwort argon2id statt bcrypt",
             "The password is incorrect.",
             "password: inputValue, token: bearer",
             "add the translation password = Passwort",

@@ -28,7 +28,7 @@ const fn rule(
     Rule { signs, pattern: Pattern::new(pattern), secret }
 }
 
-pub static ANYWHERE: [Rule; 12] = [
+pub static ANYWHERE: [Rule; 13] = [
     rule("PRIVATE", include_str!("private_key.regex"), |found| {
         let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
         let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
@@ -73,6 +73,15 @@ pub static ANYWHERE: [Rule; 12] = [
             value::is_bare_secret("password", shown, true).then_some((range, "password"))
         },
     ),
+    // The word directly before the value, or a name before it.
+    rule(
+        "assword ASSWORD asswd hrase asswort ennwort pwd pw PW mdp enha lave arola eslo achtwoord passe ontrase asło senord ifre арол 密码 密碼 口令 パスワード 비밀 비번 암호 ogin og-in ign redential ser ccount enutzer ugang dentifiant suario suário огин",
+        include_str!("beside.regex"),
+        |found| {
+            let (shown, range) = trimmed(found.iter().skip(1).flatten().next()?);
+            value::is_strong_password(shown).then_some((range, "password"))
+        },
+    ),
 ];
 
 fn in_context(found: &Captures<'_>) -> Option<PatternMatch> {
@@ -105,7 +114,8 @@ pub static TYPED: [Rule; 3] = [
             return value::is_word_secret("password", word.as_str()).then(|| (word.range(), "password"));
         }
         let (shown, range) = trimmed(found.name("value")?);
-        let odd = found.name("alone").is_none() || value::has_digit(shown) && shown.contains(value::SIGNS);
+        let whole = &found["value"];
+        let odd = found.name("alone").is_none() || value::has_digit(whole) && whole.contains(value::SIGNS);
         (odd && value::is_like_password(shown, false)).then_some((range, "password"))
     }),
 ];

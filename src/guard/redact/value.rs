@@ -12,10 +12,13 @@ static NOT_A_PASSWORD: Pattern = Pattern::new(include_str!("not_a_password.regex
 
 static TYPE_NAME: Pattern = Pattern::new(include_str!("type_name.regex"));
 
+/// A class with a number in its name: `Page2Form`.
+static CLASS_NAME: Pattern = Pattern::new(r"^(?:[A-Z]+[a-z]*)+\d+(?:[A-Z][a-z]*)+$");
+
 pub const SIGNS: [char; 10] = ['!', '@', '#', '$', '%', '^', '&', '*', '+', '~'];
 
 #[cfg(test)]
-pub static PATTERNS: [&Pattern; 3] = [&IDENTIFIER, &NOT_A_PASSWORD, &TYPE_NAME];
+pub static PATTERNS: [&Pattern; 4] = [&IDENTIFIER, &NOT_A_PASSWORD, &TYPE_NAME, &CLASS_NAME];
 
 pub fn kind_of(name: &str) -> &'static str {
     match name {
@@ -84,6 +87,13 @@ pub fn is_like_password(value: &str, strict: bool) -> bool {
         && !value.contains(['_', '.', '(', ')', '[', ']', '<', '>', '/', '\\', ':'])
         && !is_dummy(value)
         && !TYPE_NAME.is_match(value)
+}
+
+/// A mix of characters that neither prose nor a name in code has: `qW8#kLm2xZ`, `Sommer2024`.
+pub fn is_strong_password(value: &str) -> bool {
+    let has = |is: fn(char) -> bool| value.chars().any(is);
+    let mixed = has(char::is_uppercase) && has(char::is_lowercase) && !CLASS_NAME.is_match(value);
+    value.chars().count() >= 8 && (mixed || value.contains(SIGNS)) && is_like_password(value, true)
 }
 
 /// A single word without digits in a password's place: `PASSWORD=letmein`.

@@ -330,6 +330,9 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     if let (None, Some(mode)) = (before, mode) {
         folder.set_mode(name, *mode).map_err(|error| disk_error(cx, target, &error.into()))?;
     }
+    if let (None, Some(journal)) = (before, &cx.journal) {
+        journal.after_created(tool, path);
+    }
     let hash = file::hash(after_bytes);
     cx.files.saw(path, hash.clone(), after_bytes);
     let diff = plan.diff();

@@ -47,6 +47,33 @@ fn a_users_permission_bits_are_a_conflict() {
 }
 
 #[test]
+fn a_made_file_that_the_user_made_executable_stays() {
+    let mut plain = Plain::new();
+    let root = plain.root.clone();
+    let set = |name: &str, mode| {
+        fs::set_permissions(root.join(name), Permissions::from_mode(mode)).unwrap();
+    };
+    let point = plain.turn(|root| {
+        fs::write(root.join("by command"), "text").unwrap();
+        fs::write(root.join("untouched"), "text").unwrap();
+    });
+    for (name, mode) in [("by tool", 0o644), ("private", 0o600)] {
+        plain.journal.before_write("Write", &root.join(name), &[], None, Some(b"text"));
+        fs::write(root.join(name), "text").unwrap();
+        set(name, mode);
+        plain.journal.after_created("Write", &root.join(name));
+    }
+    set("by command", 0o755);
+    set("by tool", 0o600);
+    let done = plain.go(point, false);
+    assert_eq!(done.left.len(), 2, "{done:?}");
+    let there = ["by command", "by tool", "untouched", "private"].map(|name| root.join(name).exists());
+    assert_eq!(there, [true, true, false, false]);
+    plain.go(point, true);
+    assert!(!root.join("by tool").exists() && !root.join("by command").exists());
+}
+
+#[test]
 fn a_folder_that_comes_back_with_its_content_goes_with_it() {
     let mut plain = Plain::new();
     let root = plain.root.clone();

@@ -14,6 +14,9 @@ use base::clock;
 use base::file;
 use parking_lot::{Mutex, MutexGuard};
 
+/// Supposed of a file that a tool is about to make.
+const NEW_FILE_MODE: u32 = 0o644;
+
 #[derive(Debug)]
 pub struct Journal {
     root: PathBuf,
@@ -104,8 +107,7 @@ impl Journal {
         };
         let mode = match &old {
             PathState::File { mode, .. } => *mode,
-            // Modes are only compared for changes by commands.
-            _ => 0o644,
+            _ => NEW_FILE_MODE,
         };
         let new = after.map_or(PathState::Absent, |after| PathState::File {
             hash: file::hash(after),
@@ -119,6 +121,19 @@ impl Journal {
         inner.tree.watch(relative);
         lines.push(change(relative, old, new, inspect::counts(before, after)));
         self.write(&mut inner, lines);
+    }
+
+    /// After `before_write` of a new file: the permission bits that it got, if they aren't the usual ones.
+    pub fn after_created(&self, by: &str, path: &Path) {
+        let Ok(relative) = path.strip_prefix(&self.root) else { return };
+        let Ok((after, _)) = inspect::look_in(&self.root, relative, inspect::FILE_LIMIT_BYTES) else { return };
+        let mut before = after.clone();
+        if let PathState::File { mode, .. } = &mut before
+            && std::mem::replace(mode, NEW_FILE_MODE) != NEW_FILE_MODE
+        {
+            let change = JournalChange::new(relative, by, before, after, (0, 0));
+            self.write(&mut self.lock(), vec![JournalRecord::Change(change)]);
+        }
     }
 
     /// Call before a command runs: remembers the current files. If `stop` is set it ends early and records

@@ -106,6 +106,8 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -
     };
     // What is in the folder may come back, and the folder with it.
     let is_free = target.is_folder() && now == PathState::Absent;
+    // A file that goes takes its permission bits along.
+    let modes = modes || target == PathState::Absent;
     let conflict = conflict(chain, &now, modes, inspect::stamp(root, relative)).filter(|_| !is_free);
     let mut step = RestoreStep {
         path: relative.to_owned(),
@@ -158,7 +160,7 @@ fn difference(now: &PathState, target: &PathState) -> Option<String> {
     }
 }
 
-/// `modes`: the permission bits would be restored, too.
+/// `modes`: the permission bits would be restored or lost, too.
 fn conflict(chain: &[&JournalChange], now: &PathState, modes: bool, stamp: PathState) -> Option<String> {
     let last = chain.last()?;
     if chain.iter().any(|change| change.doubtful) {
