@@ -142,30 +142,33 @@ fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {
 
 const NOT_SMALLER: &str = "the summary would not save space";
 
-/// An answer with as many headings as asked for has them in that order, whatever its language.
-fn with_headings(answer: &str) -> String {
-    let mut headings = prompts::SUMMARY.lines().filter(|line| line.starts_with("## "));
-    let is_heading = |line: &str| line.starts_with("## ");
-    if answer.lines().filter(|line| is_heading(line)).count() != headings.clone().count() {
-        return answer.to_owned();
+/// How models mark a heading, whatever they were asked for.
+const HEADING_MARKS: [&str; 4] = ["## ", "### ", "# ", "**"];
+
+/// A summary under the headings asked for. As many others are those in their order, in another language; a few of them still
+/// make a summary. `None` if there are none.
+fn with_headings(answer: &str) -> Option<String> {
+    let headings: Vec<&str> = prompts::SUMMARY.lines().filter(|line| line.starts_with("## ")).collect();
+    let count = |mark: &str| answer.lines().filter(|line| line.starts_with(mark)).count();
+    let lower = answer.to_lowercase();
+    let is_named = headings.iter().any(|heading| lower.contains(&heading[3..].to_lowercase()));
+    let marks = &HEADING_MARKS[..if is_named { 1 } else { HEADING_MARKS.len() }];
+    if let Some(mark) = marks.iter().find(|mark| count(mark) == headings.len()) {
+        let mut names = headings.iter();
+        let named = |line| if str::starts_with(line, mark) { names.next().unwrap_or(&line) } else { line };
+        return Some(answer.lines().map(named).collect::<Vec<_>>().join("\n"));
     }
-    let lines =
-        answer.lines().map(|line| if is_heading(line) { headings.next().unwrap_or(line) } else { line });
-    lines.collect::<Vec<_>>().join("\n")
+    (is_named || HEADING_MARKS.into_iter().any(|mark| count(mark) >= 3)).then(|| answer.to_owned())
 }
 
 fn checked(answer: String, before: u64) -> Result<String, String> {
-    let answer = with_headings(&answer);
-    let lower = answer.to_lowercase();
-    let mut headings = prompts::SUMMARY.lines().filter_map(|line| line.strip_prefix("## "));
     if answer.trim().is_empty() {
-        Err("the model returned an empty response".to_owned())
-    } else if !headings.any(|heading| lower.contains(&heading.to_lowercase())) {
-        Err("the model's answer could not be used as a summary".to_owned())
-    } else if u64::from(estimate(&answer)) >= before {
-        Err(NOT_SMALLER.to_owned())
-    } else {
-        Ok(answer)
+        return Err("the model returned an empty response".to_owned());
+    }
+    match with_headings(&answer) {
+        None => Err("the model's answer could not be used as a summary".to_owned()),
+        Some(answer) if u64::from(estimate(&answer)) >= before => Err(NOT_SMALLER.to_owned()),
+        Some(answer) => Ok(answer),
     }
 }
 
@@ -256,6 +259,19 @@ mod tests {
         format!(
             "## Objectives & Status\n- goal of {name}\n## Key Insights & Decisions\n{long}## Current Plan & Progress\n- open of {name}\n"
         )
+    }
+
+    #[test]
+    fn translated_headings_are_known_by_their_order() {
+        let parts = ["Ziele", "Technik", "Erledigt", "Einsichten", "Dateien", "Plan", "Stand"];
+        for mark in ["## ", "### ", "# ", "**"] {
+            let answer: String = parts.iter().map(|part| format!("{mark}{part}\n- Punkt\n")).collect();
+            let checked = checked(answer, 10_000).unwrap_or_default();
+            assert!(checked.starts_with("## Objectives & Status\n- Punkt\n## Technical"), "{checked}");
+        }
+        let some: String = parts.iter().take(5).map(|part| format!("## {part}\n- Punkt\n")).collect();
+        assert!(checked(some, 10_000).is_ok());
+        assert!(checked("I can't help with that.".into(), 10_000).is_err());
     }
 
     #[test]

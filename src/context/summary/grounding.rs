@@ -66,6 +66,19 @@ impl Grounding {
         self.texts.iter().any(|text| occurs(text, name))
     }
 
+    /// Whether a word is a folder in a path to a file, or in a listing.
+    pub fn has_folder(&self, name: &str) -> bool {
+        let name = format!("{name}/");
+        let is_path = |text: &str, at: usize| {
+            let free = |c: char| c.is_whitespace();
+            let rest = text[at..].split(free).next().unwrap_or_default();
+            let is_whole =
+                !text[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+            is_whole && (rest == name || rest.contains('.'))
+        };
+        self.texts.iter().any(|text| text.match_indices(&*name).any(|(at, _)| is_path(text, at)))
+    }
+
     pub fn together(&self, names: &[&str]) -> bool {
         self.texts.iter().any(|text| names.iter().all(|name| occurs(text, name)))
     }

@@ -19,11 +19,8 @@ static PLACE: Pattern = Pattern::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d
 const BARE_FILES: &str = " makefile dockerfile justfile rakefile gemfile procfile jenkinsfile vagrantfile gnumakefile \
                           containerfile pipfile brewfile ";
 
-/// Word pairs with a slash that aren't paths.
-const PAIRS: &str = " and/or read/write i/o input/output client/server yes/no tcp/ip ci/cd on/off true/false pass/fail \
-                     before/after start/stop up/down n/a w/o get/set add/remove request/response key/value left/right \
-                     success/failure start/end open/close enable/disable his/her he/she import/export encode/decode \
-                     y/o e/o et/ou und/oder oder/und ja/nein si/no sí/no oui/non sim/não lesen/schreiben ein/aus ";
+/// Where paths usually begin, and pairs of words don't.
+const FOLDERS: &str = " src lib libs cmd pkg bin etc usr var apps packages tests docs scripts components utils helpers node_modules dist ";
 
 /// `summary` with every unknown name struck out, and how many were.
 pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
@@ -49,7 +46,7 @@ pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
             }
             (Some(_), _)
                 if trimmed.is_empty()
-                    || trimmed.starts_with('#') && !looks_like_name(trimmed)
+                    || trimmed.starts_with('#') && !looks_like_name(trimmed, evidence)
                     || known_code(trimmed, evidence) =>
             {
                 out.push_str(line);
@@ -79,8 +76,7 @@ fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
                 whole.trim_matches(['.', ':', '!', '?', '_', '~', '=', '→', '…', '#', '$', '&'])
             };
             known_name(word, evidence)
-                || known_in_sentence(word, evidence).unwrap_or_else(|| !looks_like_name(word))
-                || is_pair(word, evidence) && line.chars().any(|c| c.is_alphabetic() && !c.is_ascii())
+                || known_in_sentence(word, evidence).unwrap_or_else(|| !looks_like_name(word, evidence))
         };
         *struck += usize::from(!known);
         if known { whole.to_owned() } else { STRUCK.to_owned() }
@@ -88,10 +84,28 @@ fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
     clean.into_owned()
 }
 
-/// Two words that name nothing in the log. In a line of another language than English a slash often stands between such.
-fn is_pair(word: &str, evidence: &Grounding) -> bool {
-    let is_word = |part: &str| part.len() > 2 && part.chars().all(char::is_alphabetic) && !evidence.has(part);
-    word.split_once('/').is_some_and(|(one, other)| is_word(one) && is_word(other))
+/// Words with slashes between them: `login/logout`, `Ein-/Ausgabe`, `HTTP/2`. A path begins with a folder, and not every
+/// part is one (`frontend/backend`).
+fn are_words(shape: &str, evidence: &Grounding) -> bool {
+    let is_word = |part: &str| {
+        let mut words = part.trim_matches('-').split('-');
+        let is_first =
+            words.next().is_some_and(|word| !word.is_empty() && word.chars().all(char::is_alphabetic));
+        is_first
+            && words.all(|word| {
+                word.chars().all(char::is_alphabetic) && !word.starts_with(|c: char| c.is_ascii_lowercase())
+            })
+    };
+    let is_folder = |part: &str| listed(FOLDERS, part) || evidence.has_folder(part);
+    let parts: Vec<&str> = shape.split('/').collect();
+    (parts.iter().all(|part| is_shout(part)) || parts.iter().all(|part| is_word(part)))
+        && (!is_folder(parts[0]) || parts.iter().all(|part| is_folder(part)))
+}
+
+/// `CPU`, `UTF-8`
+fn is_shout(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
+        && !word.contains(|c: char| c == '/' || c.is_lowercase())
 }
 
 /// Characters of scripts that don't part words by blanks.
@@ -112,13 +126,15 @@ fn known_in_sentence(word: &str, evidence: &Grounding) -> Option<bool> {
         before.push_str(&rest[..from]);
         let end = rest[from..].find(unparted).map_or(rest.len(), |end| from + end);
         let name = rest[from..end].trim_matches(|c| ".:!?_~=→…#$&(),;".contains(c));
+        // `内存/CPU`
+        let name = name.strip_prefix('/').filter(|word| is_shout(word)).unwrap_or(name);
         let whole = &rest[from..end];
         // `设计.md`: the name may begin anywhere in the sentence.
-        let ending = whole.starts_with('.') && looks_like_name(&format!("x{whole}"));
+        let ending = whole.starts_with('.') && looks_like_name(&format!("x{whole}"), evidence);
         let known = if ending && !before.is_empty() {
             before.char_indices().any(|(at, _)| evidence.has(&format!("{}{whole}", &before[at..])))
         } else {
-            !looks_like_name(name) || name == "/" || known_name(name, evidence) || is_pair(name, evidence)
+            !looks_like_name(name, evidence) || name == "/" || known_name(name, evidence)
         };
         if !known {
             return Some(false);
@@ -151,7 +167,7 @@ fn known_name(name: &str, evidence: &Grounding) -> bool {
     !bare.is_empty() && (evidence.has(bare) || parts.len() > 1 && evidence.together(&parts))
 }
 
-fn looks_like_name(word: &str) -> bool {
+fn looks_like_name(word: &str, evidence: &Grounding) -> bool {
     let shape = skeleton(word);
     let letters = shape.chars().any(char::is_alphabetic);
     if !letters || shape.chars().count() < 2 {
@@ -159,13 +175,7 @@ fn looks_like_name(word: &str) -> bool {
     }
     let lower = shape.to_ascii_lowercase();
     if lower.contains('/') || lower.contains('\\') {
-        // A slash between two words of another script, or in capitals, is none of a path.
-        let words = shape.split_once('/').is_some_and(|(one, other)| {
-            let is_word = |part: &str| part.chars().all(char::is_alphabetic) && !part.is_ascii();
-            let is_capital = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_uppercase());
-            is_word(one) && is_word(other) || is_capital(one) && is_capital(other)
-        });
-        return !words && !listed(PAIRS, &lower);
+        return lower.contains('\\') || !are_words(&shape, evidence);
     }
     if lower.contains("::") || listed(BARE_FILES, &lower) {
         return true;
@@ -265,6 +275,10 @@ mod tests {
             "Anmelden/Abmelden in src/a.rs geprüft; la sesión sirve para leer/escribir; lecture/écriture corrigée.",
             "前端/后端都检查了，改为 GET/POST 请求。追加/削除しました。",
             "接口支持两种方法（GET/POST）；LIB/READ 也检查了。Both GET/POST work.",
+            "Checked login/logout/register, create/read/update/delete, dev/prod, iOS/Android/Web, HTTP/2, A/B, UTF-8/UTF-16 and km/h.",
+            "Frontend/Backend/Datenbank: Ein-/Ausgabe, Benutzer/-innen, Soll/Ist-Vergleich; el/la usuario/a, inicio/fin/pausa.",
+            "Вход/выход/регистрация, ч/б, GET/POST/PUT; le/la développeur/euse; ligado/desligado/pausado.",
+            "支持 iOS/Android/Web 三端，内存/CPU使用率正常。ログイン/ログアウト/登録。",
             "Arreglado en src/a.rs, y/o en la prueba; gelesen und/oder geschrieben.",
         ] {
             assert_eq!(strike_unknown(text, &evidence()), (text.to_owned(), 0));
@@ -283,6 +297,10 @@ mod tests {
             "src\\ghost.rs",
             "C:\\work\\ghost.rs",
             "src/ghost",
+            "lib/ghost",
+            "deep/ghost",
+            "tests/ghost/",
+            "/api/v9/ghost",
             "ghost/a.rs",
             "lib.rs",
             "**ghost.py**",
@@ -313,8 +331,12 @@ mod tests {
                 "{name}: {clean}"
             );
         }
-        for sentence in ["修改了src/ghost.rs中的逻辑。", "ghost.pyを編集した。", "见文書/ghost.md。"]
-        {
+        for sentence in [
+            "修改了src/ghost.rs中的逻辑。",
+            "修改了lib/ghost中的逻辑。",
+            "ghost.pyを編集した。",
+            "见文書/ghost.md。",
+        ] {
             assert_eq!(strike_unknown(sentence, &evidence()).1, 1, "{sentence}");
         }
         let (clean, struck) =

@@ -20,11 +20,10 @@ pub fn estimate(text: &str) -> u32 {
     while at < bytes.len() {
         let start = at;
         let byte = bytes[at];
-        if is_letter(byte) {
-            at = run_end(bytes, at, |b| is_letter(b) || b & 0xC0 == 0x80);
+        if is_letter(byte) || is_vietnamese(&bytes[at..]) {
+            at = run_end(bytes, at, |b| is_letter(b) || b == 0xE1 || b & 0xC0 == 0x80);
             words += 1;
-            // Letters of Central Europe break words apart; those of Western Europe hardly do.
-            wide += 1.3 * bytes[start..at].iter().filter(|byte| matches!(byte, 0xC4..=0xC9)).count() as f64;
+            wide += accents(&bytes[start..at]);
             long_words += (at - start - 1) as u64 / 6;
         } else if byte.is_ascii_digit() {
             at = run_end(bytes, at, |b| b.is_ascii_digit());
@@ -39,7 +38,7 @@ pub fn estimate(text: &str) -> u32 {
             punctuation += 1;
             at += 1;
         } else {
-            wide += wide_cost(byte);
+            wide += wide_cost(&bytes[at..]);
             at += 1 + bytes[at + 1..].iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
         }
     }
@@ -58,16 +57,50 @@ fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, 0xC3..=0xC9)
 }
 
-/// Tokens that o200k takes for a character of another script, on average in running text; by its first byte.
-fn wide_cost(byte: u8) -> f64 {
-    match byte {
+/// Of `ạ` to `ỹ`, which stand within words.
+fn is_vietnamese(text: &[u8]) -> bool {
+    matches!(text, [0xE1, 0xBA | 0xBB, ..])
+}
+
+/// Tokens that the accented letters of a Latin word cost, because they break it apart. Fitted to 2,500 characters each of 14
+/// languages (texts of Django 5.2).
+fn accents(word: &[u8]) -> f64 {
+    if word.contains(&0xE1) || word.contains(&0xC6) {
+        return 0.0;
+    }
+    let cost = |pair: &[u8]| match pair {
+        // ä å æ ö ø ü ß
+        [0xC3, 0x84..=0x86 | 0x96 | 0x98 | 0x9C | 0x9F | 0xA4..=0xA6 | 0xB6 | 0xB8 | 0xBC] => 1.5,
+        [0xC3, _] => 0.7,
+        [0xC4..=0xC9, _] => 1.3,
+        _ => 0.0,
+    };
+    word.windows(2).map(cost).sum()
+}
+
+/// Frequent characters of traditional Chinese, which takes more tokens than other Chinese or Japanese.
+const TRADITIONAL: &str = "這們為會來與檔沒點於後對發關應無將訊";
+
+/// Tokens that o200k takes for a character of another script, on average in running text; by its first bytes.
+fn wide_cost(text: &[u8]) -> f64 {
+    // Ukrainian's own letters.
+    if matches!(text, [0xD1, 0x94 | 0x96 | 0x97, ..]) {
+        return 1.1;
+    }
+    match text[0] {
         0xCE..=0xCF => 0.45,
-        0xD0..=0xD3 => 0.33,
+        0xD0..=0xD1 => 0.3,
+        0xD2..=0xD3 => 0.9,
         0xD6..=0xD7 => 0.5,
         0xD8..=0xDB => 0.36,
         0xE0 => 0.4,
         // Kana, Han, hangul.
         0xE3 | 0xEF => 0.65,
+        0xE4..=0xE9
+            if text.get(..3).is_some_and(|c| TRADITIONAL.as_bytes().chunks(3).any(|one| one == c)) =>
+        {
+            2.2
+        }
         0xE4..=0xE9 => 0.71,
         0xEA..=0xED => 0.73,
         0xF0.. => 2.0,
@@ -263,6 +296,22 @@ mod tests {
             (
                 "pt",
                 "Depois de iniciar a sessão, ela expira em um minuto. Verifique o módulo de sessões e corrija o erro. Após as alterações, execute todos os testes e descreva o valor padrão na documentação.",
+            ),
+            (
+                "de-long",
+                "Behebe den Fehler in der Bestellabwicklung: Beim Stornieren wird das Geld zweimal erstattet, und der Lagerbestand wird nicht aktualisiert. Prüfe außerdem die Überweisungsaufträge und ergänze fehlende Prüfungen für ungültige Kontonummern.",
+            ),
+            (
+                "sv",
+                "Rätta felet i beställningsflödet: när en order avbryts återbetalas pengarna två gånger och lagersaldot uppdateras inte. Lägg även till tester för ogiltiga kontonummer och beskriv ändringarna.",
+            ),
+            (
+                "fi",
+                "Korjaa tilausten käsittelyn virhe: peruutettaessa rahat palautetaan kahdesti eikä varastosaldo päivity. Lisää myös testit virheellisille tilinumeroille ja kuvaile muutokset ohjeissa.",
+            ),
+            (
+                "vi",
+                "Hãy sửa lỗi trong phần xử lý đơn hàng: khi hủy đơn, tiền được hoàn lại hai lần và số lượng tồn kho không được cập nhật. Thêm các bài kiểm thử và mô tả thay đổi trong tài liệu.",
             ),
             (
                 "pl",

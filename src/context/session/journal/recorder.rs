@@ -126,7 +126,9 @@ impl Journal {
     /// After `before_write` of a new file: the permission bits that it got, if they aren't the usual ones.
     pub fn after_created(&self, by: &str, path: &Path) {
         let Ok(relative) = path.strip_prefix(&self.root) else { return };
-        let Ok((after, _)) = inspect::look_in(&self.root, relative, inspect::FILE_LIMIT_BYTES) else { return };
+        let Ok((after, _)) = inspect::look_in(&self.root, relative, inspect::FILE_LIMIT_BYTES) else {
+            return;
+        };
         let mut before = after.clone();
         if let PathState::File { mode, .. } = &mut before
             && std::mem::replace(mode, NEW_FILE_MODE) != NEW_FILE_MODE
