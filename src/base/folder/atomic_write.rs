@@ -91,9 +91,12 @@ fn write_as(
     if let Some(meta) = &old {
         file::check_kind(meta)?;
         let facts = os::facts(meta);
-        folder.may_write(name, facts.mode)?;
         let has_others = facts.names > 1;
         may_be_in_place = !(has_others && manner.apart);
+        // A new file takes only the name; the old one isn't changed.
+        if may_be_in_place {
+            folder.may_write(name, facts.mode)?;
+        }
         if may_be_in_place && (has_others || os::has_attributes(&folder.open_file(name)?.0)) {
             return in_place(folder, name, bytes, expect);
         }

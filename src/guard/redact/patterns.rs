@@ -76,7 +76,7 @@ pub static ANYWHERE: [Rule; 13] = [
     // The word directly before the value, or a name before it.
     rule(
         "assword ASSWORD asswd hrase asswort ennwort pwd pw PW mdp enha lave arola eslo achtwoord passe ontrase asło senord ifre арол 密码 密碼 口令 パスワード 비밀 비번 암호 ogin og-in ign redential ser ccount enutzer ugang dentifiant suario suário огин",
-        include_str!("beside.regex"),
+        include_str!("directly.regex"),
         |found| {
             let (shown, range) = trimmed(found.iter().skip(1).flatten().next()?);
             value::is_strong_password(shown).then_some((range, "password"))

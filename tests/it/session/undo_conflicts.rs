@@ -74,6 +74,33 @@ fn a_made_file_that_the_user_made_executable_stays() {
 }
 
 #[test]
+fn the_other_name_of_a_file_keeps_its_permission_bits() {
+    let mut plain = Plain::new();
+    let root = plain.root.clone();
+    let set = |name: &str, mode| {
+        fs::set_permissions(root.join(name), Permissions::from_mode(mode)).unwrap();
+    };
+    let mode = |name: &str| fs::metadata(root.join(name)).unwrap().mode() & 0o777;
+    for (name, text) in [("a", "text"), ("b", "old"), ("mine", "text"), ("locked", "new")] {
+        fs::write(root.join(name), text).unwrap();
+        set(name, 0o644);
+    }
+    let point = plain.turn(|root| {
+        set("a", 0o755);
+        fs::write(root.join("b"), "new").unwrap();
+    });
+    // The user puts files in their places that look the same and have another name.
+    for (name, other, bits) in [("a", "mine", 0o755), ("b", "locked", 0o444)] {
+        set(other, bits);
+        fs::remove_file(root.join(name)).unwrap();
+        fs::hard_link(root.join(other), root.join(name)).unwrap();
+    }
+    plain.go(point, false);
+    assert_eq!((mode("a"), fs::read_to_string(root.join("b")).unwrap()), (0o644, "old".into()));
+    assert_eq!((mode("mine"), mode("locked")), (0o755, 0o444));
+}
+
+#[test]
 fn a_folder_that_comes_back_with_its_content_goes_with_it() {
     let mut plain = Plain::new();
     let root = plain.root.clone();

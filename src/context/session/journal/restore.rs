@@ -373,15 +373,18 @@ fn put(journal: &Journal, step: &RestoreStep, shared: &SharedFiles) -> Result<()
             if !is_done && now != *expected {
                 return Err("it was just changed by another program".to_owned());
             }
-            if !step.target.same_content(&now) {
+            let file = folder.look(name).map(|meta| os::facts(&meta));
+            let is_shared = file.as_ref().is_ok_and(|file| shared.contains(&file.id));
+            // Other names that keep their content and mode aren't changed through this one.
+            let parts = !is_done && !is_shared && file.is_ok_and(|file| file.names > 1);
+            if parts || !step.target.same_content(&now) {
                 if let PathState::File { mode, .. } = now
+                    && !parts
                     && mode & 0o200 == 0
                 {
                     folder.set_mode(name, mode | 0o200).map_err(told)?;
                 }
                 let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
-                let is_shared = folder.look(name).is_ok_and(|meta| shared.contains(&os::facts(&meta).id));
-                // Else the other names would get this one's content.
                 let write = if is_shared { atomic_write::write_in } else { atomic_write::write_apart };
                 write(&folder, name, &bytes, expect).map_err(|error| format!("it {error}"))?;
             }
