@@ -4,7 +4,7 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use regex_automata::meta;
 
 #[derive(Debug)]
@@ -16,6 +16,12 @@ pub struct Pattern {
 impl Pattern {
     pub const fn new(source: &'static str) -> Self {
         Self { source, compiled: OnceLock::new() }
+    }
+
+    /// All matches in a text that contains a sign. For other texts the pattern isn't even compiled.
+    pub fn found_by<'t>(&'static self, signs: &[&str], text: &'t str) -> impl Iterator<Item = Captures<'t>> {
+        let is_shown = signs.iter().any(|sign| text.contains(sign));
+        is_shown.then(|| self.captures_iter(text)).into_iter().flatten()
     }
 }
 

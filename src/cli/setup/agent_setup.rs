@@ -30,14 +30,14 @@ pub fn check_rules(cli: &SharedArgs) -> Result<(), Failure> {
 
 /// Without a configured model, looks for local servers; without those, an interactive agent opens anyway.
 pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector) -> Result<Setup, Failure> {
+    if cli.model.permission != Some(Permission::Full) {
+        sandbox_probe::begin();
+    }
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
     let opened = open::open(&cli.model, default_permission)?;
     let own_folders = opened.own_folders();
     let OpenedProject { mut loaded, workspace, project_state, .. } = opened;
     let limits = limits::of(&cli.model, &mut loaded, &workspace)?;
-    if !interactive {
-        refuse_unconfined(&loaded.work)?;
-    }
     if let Some(error) = loaded.provider_error.take() {
         return Err(error.into());
     }
@@ -46,9 +46,6 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     if is_elsewhere {
         let copied = "This session of a batch ran in a folder of its own; it continues here in a copy.";
         loaded.notices.push(copied.to_owned());
-    }
-    if let Some(log) = resume.as_mut().filter(|_| cli.fork || is_elsewhere) {
-        *log = stored::fork(&project_state, &workspace, log)?;
     }
     let read_only = resume.as_deref().and_then(limits::read_only_note);
     if let Some(note) = read_only.filter(|_| cli.model.permission.is_none()) {
@@ -107,6 +104,12 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     {
         let hint = "add the model with its price to models.toml next to config.toml, or use --max-steps";
         return Err(Failure::usage(metered::unknown_price(unpriced), hint));
+    }
+    if !interactive {
+        refuse_unconfined(&loaded.work)?;
+    }
+    if let Some(log) = resume.as_mut().filter(|_| cli.fork || is_elsewhere) {
+        *log = stored::fork(&project_state, &workspace, log)?;
     }
     Ok(Setup {
         loaded,

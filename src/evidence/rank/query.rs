@@ -60,19 +60,21 @@ impl Query {
         let text = without_comments(text);
         let text = without_form(&text);
         let mut query = Self::default();
-        for link in LINK.captures_iter(&text) {
+        let mut plain = text.clone();
+        for link in LINK.found_by(&["://"], &text) {
             query.paths.extend(linked_path(&link[0]));
+            plain = plain.replacen(&link[0], " ", 1);
         }
-        let text = LINK.replace_all(&text, " ").into_owned();
+        let text = plain;
         query.title = title_of(&text).to_owned();
         query.frames = frames(&text);
-        for found in PATH.captures_iter(&text) {
+        for found in PATH.found_by(&["/", "\\", "."], &text) {
             let path = found[0].trim_matches(['.', '/', '\\']).replace('\\', "/");
             if path.len() > 3 {
                 add_new(&mut query.paths, path, 100);
             }
         }
-        for found in DOTTED.captures_iter(&text) {
+        for found in DOTTED.found_by(&[".", "::", "#", "->"], &text) {
             let parts: Vec<String> = found[0]
                 .split(['.', ':', '#', '>', '-'])
                 .filter(|part| !part.is_empty())
@@ -80,7 +82,7 @@ impl Query {
                 .collect();
             add_new(&mut query.dotted, parts, 100);
         }
-        for found in QUOTED.captures_iter(&text) {
+        for found in QUOTED.found_by(&["`", "\"", "'", "“", "「"], &text) {
             let inner = (1..=5).find_map(|group| found.get(group)).map_or("", |group| group.as_str().trim());
             if (3..=MAX_QUOTED_BYTES).contains(&inner.len()) {
                 add_new(&mut query.quoted, inner.to_owned(), 60);
@@ -136,10 +138,10 @@ const HEADINGS: &str = "\
 
 /// The files of a stack trace's frames, each once, innermost first.
 fn frames(text: &str) -> Vec<String> {
-    let paths = |pattern: &'static Pattern| -> Vec<String> {
-        pattern.captures_iter(text).map(|found| found[1].replace('\\', "/")).collect()
+    let paths = |pattern: &'static Pattern, sign: &str| -> Vec<String> {
+        pattern.found_by(&[sign], text).map(|found| found[1].replace('\\', "/")).collect()
     };
-    let (mut found, mut others) = (paths(&PYTHON_FRAME), paths(&PLACE));
+    let (mut found, mut others) = (paths(&PYTHON_FRAME, "File \""), paths(&PLACE, ":"));
     // Python puts the innermost frame last, all others first.
     let python = |path: &&String| path.ends_with(".py");
     if others.iter().filter(python).count() * 2 > others.len() {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::sandbox::private_folder;
 use crate::sandbox::protected_paths;
@@ -31,7 +32,9 @@ pub struct PathScope {
     /// Other folders whose files may be changed as those of the workspace; canonical.
     added: Vec<PathBuf>,
     readable: Vec<PathBuf>,
-    secrets: Vec<PathBuf>,
+    own: Vec<PathBuf>,
+    /// Following hundreds of names takes a millisecond, so it waits for the first call.
+    secrets: OnceLock<Vec<PathBuf>>,
     /// Around the workspace: its repository, and packages that its manifests name by their path.
     around: Vec<PathBuf>,
     homes: Vec<PathBuf>,
@@ -67,8 +70,6 @@ impl PathScope {
     }
 
     pub fn at_home(workspace: &Path, readable: &[&Path], own: &[&Path], home: Option<PathBuf>) -> Self {
-        let (places, mut no_links) = (secret_paths::places(home.as_deref(), own), HashSet::new());
-        let secrets = places.iter().map(|place| path::follow_past(place, &mut no_links)).collect();
         let homes = secret_paths::homes(home.as_deref()).into_iter().chain(home.clone());
         let mut around = path_dependencies(workspace);
         around.extend(repository::root(workspace).map(path::follow));
@@ -79,7 +80,8 @@ impl PathScope {
             homes: homes.map(|home| path::follow(&home)).collect(),
             added: Vec::new(),
             readable: readable.iter().map(|folder| folder.to_path_buf()).collect(),
-            secrets,
+            own: own.iter().map(|folder| folder.to_path_buf()).collect(),
+            secrets: OnceLock::new(),
             home: home.map(|home| path::follow(&home)),
         }
     }
@@ -87,6 +89,14 @@ impl PathScope {
     #[must_use]
     pub fn with(self, added: &[PathBuf]) -> Self {
         Self { added: added.to_vec(), ..self }
+    }
+
+    fn secrets(&self) -> &[PathBuf] {
+        self.secrets.get_or_init(|| {
+            let mut no_links = HashSet::new();
+            let places = secret_paths::places(self.home.as_deref(), &self.own);
+            places.iter().map(|place| path::follow_past(place, &mut no_links)).collect()
+        })
     }
 
     pub fn inside<'p>(&self, path: &'p Path) -> Option<&'p Path> {
@@ -196,7 +206,7 @@ impl PathScope {
             std::iter::once(PathBuf::from(pattern)).chain(starts.iter().map(|folder| folder.join(pattern)));
         whole
             .filter(|pattern| pattern.is_absolute())
-            .find(|pattern| self.secrets.iter().any(|secret| fits(pattern, secret)))
+            .find(|pattern| self.secrets().iter().any(|secret| fits(pattern, secret)))
             .map(|pattern| pattern.display().to_string())
     }
 
@@ -214,10 +224,10 @@ impl PathScope {
             || secret_paths::is_disk(path)
             // The project's programs need its own secrets; what is shown of them is redacted.
             || (!path.starts_with(&self.workspace) && secret_paths::is_named_secret(path))
-            || self.secrets.iter().any(inside)
+            || self.secrets().iter().any(inside)
             || (deep
                 && !path.starts_with("/proc")
-                && self.secrets.iter().any(|secret| secret.starts_with(path) && secret.exists()))
+                && self.secrets().iter().any(|secret| secret.starts_with(path) && secret.exists()))
     }
 
     pub fn changing(&self, arg: &Arg, folders: &[PathBuf]) -> WriteRisk {

@@ -10,6 +10,10 @@ use super::value;
 
 pub const PREFIX: &str = "<REDACTED";
 
+const LONG_TEXT: usize = 16 * 1024;
+/// Each name in `assigned.regex` has one.
+const NAME_PARTS: [&str; 7] = ["key", "secret", "token", "pass", "credential", "pw", "psk"];
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretSpan {
     pub range: Range<usize>,
@@ -63,7 +67,9 @@ pub fn find(text: &str, source: TextSource) -> Vec<SecretSpan> {
 
 fn by_rules(text: &str, signs_in: &str, rules: &'static [Rule]) -> Vec<SecretSpan> {
     let shows = |signs: &str| signs.split(' ').any(|sign| signs_in.contains(sign));
-    let tried = rules.iter().filter(|rule| rule.signs.split(" & ").all(shows));
+    // Looking for that many signs in a long text takes longer than the pattern.
+    let is_searched = |rule: &&Rule| text.len() > LONG_TEXT && rule.signs == patterns::TOKENS;
+    let tried = rules.iter().filter(|rule| is_searched(rule) || rule.signs.split(" & ").all(shows));
     let secrets =
         tried.flat_map(|rule| rule.pattern.captures_iter(text).filter_map(|found| (rule.secret)(&found)));
     secrets.map(|(range, kind)| SecretSpan { range, kind }).collect()
@@ -71,8 +77,12 @@ fn by_rules(text: &str, signs_in: &str, rules: &'static [Rule]) -> Vec<SecretSpa
 
 fn assigned(text: &str) -> Vec<SecretSpan> {
     let mut found = Vec::new();
-    // A text without an assignment doesn't even compile the pattern.
+    // For a text without an assignment to such a name the pattern isn't even compiled.
     if !text.contains(['=', ':']) && !text.contains("--") {
+        return found;
+    }
+    let lower = text.to_ascii_lowercase();
+    if !NAME_PARTS.iter().any(|part| lower.contains(part)) {
         return found;
     }
     let mut at = 0;

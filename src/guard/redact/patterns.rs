@@ -13,7 +13,7 @@ use base::pattern::Pattern;
 pub type PatternMatch = (Range<usize>, &'static str);
 
 pub struct Rule {
-    /// Tried only in texts that contain one of these (of each group), which most don't; all contain an empty one.
+    /// Tried only in texts that contain one of these (of each group), which most don't.
     pub signs: &'static str,
     pub pattern: Pattern,
     /// Where in a match the secret is, and its kind; `None` if it isn't one after all.
@@ -28,7 +28,23 @@ const fn rule(
     Rule { signs, pattern: Pattern::new(pattern), secret }
 }
 
-pub static ANYWHERE: [Rule; 13] = [
+/// One for each alternative of `tokens.regex`.
+pub const TOKENS: &str = "sk- k_live_ k_test_ whsec_ AKIA ASIA ABIA ACCA AIza GOCSPX- SG. gsk_ xai- r8_ AGE-SECRET NRAK- lin_ \
+    ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- gldt- glrt- glcbt- glsoat- xox xapp- npm_ hf_ pypi- dop_v1_ ya29. \
+    shpat_ shpss_ shpca_ shppa_ eyJ hvs. hvb. hvr. dapi sq0 MD MT Mj Mz ND NT Nj Nz OD OT Oj Oz :AA ntn_ figd_ dckr_pat_ \
+    sntrys_ sntryu_ sb_secret_ glsa_ glc_ pscale_ tskey- pplx- nvapi- lsv2_pt_ phx_ secret_ ATATT3 ATCTT3 ATBB dp. .atlasv1. \
+    pul- sbp_ sgp_ PMAK- fm1 fm2 rubygems_ LS0t ewog hooks.slack.com /api/webhooks/";
+
+fn token(found: &Captures<'_>) -> Option<PatternMatch> {
+    match found.name("key") {
+        // Class names and slugs may start like a key, but a key has digits.
+        Some(key) if key.as_str().starts_with("sk-") && !value::has_digit(key.as_str()) => None,
+        Some(key) => Some((key.range(), "api-key")),
+        None => Some((found.name("hook").or_else(|| found.name("token"))?.range(), "token")),
+    }
+}
+
+pub static ANYWHERE: [Rule; 14] = [
     rule("PRIVATE", include_str!("private_key.regex"), |found| {
         let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
         let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
@@ -38,12 +54,8 @@ pub static ANYWHERE: [Rule; 13] = [
     rule("PRIVATE", include_str!("private_key_end.regex"), |found| {
         Some((found.get(0)?.range(), "private-key"))
     }),
-    rule("", include_str!("tokens.regex"), |found| match found.name("key") {
-        // Class names and slugs may start like a key, but a key has digits.
-        Some(key) if key.as_str().starts_with("sk-") && !value::has_digit(key.as_str()) => None,
-        Some(key) => Some((key.range(), "api-key")),
-        None => Some((found.name("hook").or_else(|| found.name("token"))?.range(), "token")),
-    }),
+    rule(TOKENS, include_str!("tokens.regex"), token),
+    rule("pat cio", r"(?-u)(?P<token>\b(?:pat[A-Za-z0-9]{14}\.[a-f0-9]{64}|cio[A-Za-z0-9]{32})\b)", token),
     rule("://", r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@<]{0,64}:([^\s/@]{3,})@", password),
     rule("earer asic uthorization EARER ASIC UTHORIZATION", include_str!("authorization.regex"), |found| {
         let value = found.get(1).filter(|value| value::is_credential(value.as_str()))?;

@@ -77,6 +77,11 @@ impl SandboxStatus {
     }
 }
 
+/// Tries it now, on a thread of its own, so that nobody waits for it later.
+pub fn begin() {
+    std::thread::spawn(status);
+}
+
 /// The first call tries it, in a few milliseconds.
 pub fn status() -> &'static SandboxStatus {
     static STATUS: OnceLock<SandboxStatus> = OnceLock::new();

@@ -54,7 +54,7 @@ pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -
 }
 
 /// For judging commands: `home` is the user's, `own` are the program's folders.
-pub fn places(home: Option<&Path>, own: &[&Path]) -> Vec<PathBuf> {
+pub fn places(home: Option<&Path>, own: &[PathBuf]) -> Vec<PathBuf> {
     let mut homes = homes(home);
     homes.extend(home.map(Path::to_owned));
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -63,7 +63,7 @@ pub fn places(home: Option<&Path>, own: &[&Path]) -> Vec<PathBuf> {
     all(&homes, variable)
         .chain(more)
         .chain(places::list("judged only").map(PathBuf::from))
-        .chain(own.iter().map(|path| path.to_path_buf()))
+        .chain(own.iter().cloned())
         .collect()
 }
 

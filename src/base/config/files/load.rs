@@ -130,14 +130,6 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     };
     let vendors = others(&admin, &raw, var, provider.as_ref());
     let model = provider.as_ref().map_or("", |settings| &settings.model).to_owned();
-    if !model.is_empty() {
-        models::check().map_err(|what| {
-            bad(
-                format!("the shipped model table can't be read: {what}"),
-                "this is a bug in mycode; please report it",
-            )
-        })?;
-    }
     let context = context(&raw, &model, None)?;
     let mut work = WorkSettings {
         folders: Vec::new(),

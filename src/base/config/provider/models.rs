@@ -14,6 +14,8 @@ use crate::model::usage::{PriceUsed, Usage};
 
 /// Assumed if nothing is known, in tokens.
 pub const DEFAULT_WINDOW: u64 = 128_000;
+/// Rows that are `like` each other in a chain.
+const MOST_LIKE: usize = 8;
 
 const SHIPPED: &str = include_str!("models.toml");
 
@@ -222,19 +224,53 @@ impl ModelFacts {
 struct Row {
     names: Vec<String>,
     family: bool,
-    facts: ModelFacts,
+    /// Of the shipped table.
+    text: &'static str,
+    facts: OnceLock<ModelFacts>,
 }
 
-static TABLE: LazyLock<Result<Vec<Row>, String>> = LazyLock::new(|| rows(SHIPPED, &[]));
+impl Row {
+    // The table is a constant, and a test reads every row.
+    #[allow(clippy::expect_used)]
+    fn facts(&self) -> &ModelFacts {
+        self.facts.get_or_init(|| shipped_facts(self.text).expect("a shipped row is valid"))
+    }
+}
+
+/// Rows are read when they are asked for: all of them would take a tenth of a start.
+static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let row = |text: &'static str| {
+        let family = text.contains("\nfamily = ");
+        Row { names: names(text).map(normal).collect(), family, text, facts: OnceLock::new() }
+    };
+    blocks().map(row).collect()
+});
 static OWN: OnceLock<Vec<Row>> = OnceLock::new();
 
-fn table() -> impl Iterator<Item = &'static Row> {
-    OWN.get().into_iter().flatten().chain(TABLE.iter().flatten())
+fn blocks() -> impl Iterator<Item = &'static str> {
+    SHIPPED.split("[[models]]").skip(1)
 }
 
-/// Why the shipped table can't be used, if it can't.
-pub fn check() -> Result<(), String> {
-    TABLE.as_ref().map(drop).map_err(Clone::clone)
+/// Of a shipped row, its own first.
+fn names(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let says = |line: &&str| ["name = ", "family = ", "aliases = "].iter().any(|key| line.starts_with(key));
+    text.lines().filter(says).flat_map(|line| line.split('"').skip(1).step_by(2))
+}
+
+fn shipped_facts(text: &'static str) -> Result<ModelFacts, String> {
+    let read = |text: &str| toml::from_str::<Table>(text).map_err(|error| error.to_string());
+    let mut chain = vec![read(text)?];
+    while let Some(like) = chain.last().and_then(|row| text_of(row, "like")) {
+        let by = |key: &str| blocks().find(|text| text.contains(&format!("\n{key} = \"{like}\"\n")));
+        let base =
+            by("name").or_else(|| by("family")).ok_or_else(|| format!("like '{like}', which isn't a row"))?;
+        chain.push(read(base)?);
+    }
+    read_facts(&chain[0], &chain, &[])
+}
+
+fn table() -> impl Iterator<Item = &'static Row> {
+    OWN.get().into_iter().flatten().chain(TABLE.iter())
 }
 
 pub fn take_own(text: &str) -> Result<(), String> {
@@ -262,16 +298,23 @@ fn rows(text: &str, under: &[Table]) -> Result<Vec<Row>, String> {
 }
 
 fn read_row(row: &Table, own: &[Table], under: &[Table]) -> Result<Row, String> {
-    let family = row.contains_key("family");
-    let name = text_of(row, if family { "family" } else { "name" });
-    let name = name.ok_or("a row has neither a name nor a family")?.to_owned();
+    let facts = read_facts(row, own, under)?.into();
+    let aliases = row.get("aliases").and_then(Value::as_array).into_iter().flatten();
+    let names = name_of(row).into_iter().chain(aliases.filter_map(Value::as_str));
+    Ok(Row { names: names.map(normal).collect(), family: row.contains_key("family"), text: "", facts })
+}
+
+fn name_of(row: &Table) -> Option<&str> {
+    text_of(row, "family").or_else(|| text_of(row, "name"))
+}
+
+fn read_facts(row: &Table, own: &[Table], under: &[Table]) -> Result<ModelFacts, String> {
+    let name = name_of(row).ok_or("a row has neither a name nor a family")?;
     let say = |why: String| format!("{name}: {why}");
     let mut full = inherited(row, own, under, 0).map_err(say)?;
-    for key in ["name", "family", "like"] {
+    for key in ["name", "family", "like", "aliases"] {
         full.remove(key);
     }
-    let aliases = row.get("aliases").and_then(Value::as_array).cloned().unwrap_or_default();
-    full.remove("aliases");
     // An empty table removes a fact.
     full.retain(|_, value| !value.as_table().is_some_and(Table::is_empty));
     if under.is_empty() && !full.contains_key("window") {
@@ -279,20 +322,18 @@ fn read_row(row: &Table, own: &[Table], under: &[Table]) -> Result<Row, String> 
     }
     full.entry("window").or_insert_with(|| Value::Integer(DEFAULT_WINDOW.cast_signed()));
     let mut facts: ModelFacts = full.try_into().map_err(|error: toml::de::Error| say(error.to_string()))?;
-    if family {
+    if row.contains_key("family") {
         facts.price = facts.price.filter(|_| row.contains_key("price"));
     }
-    let names = std::iter::once(name.as_str()).chain(aliases.iter().filter_map(Value::as_str));
-    let names = names.map(normal).collect();
-    Ok(Row { names, family, facts })
+    Ok(facts)
 }
 
-fn inherited(row: &Table, own: &[Table], under: &[Table], depth: u32) -> Result<Table, String> {
+fn inherited(row: &Table, own: &[Table], under: &[Table], depth: usize) -> Result<Table, String> {
     let like = text_of(row, "like");
     let in_own = like.and_then(|like| named(own, like));
     let in_under = || named(under, like.or_else(|| text_of(row, "name")).or_else(|| text_of(row, "family"))?);
     let mut full = match (in_own, in_under()) {
-        _ if depth > 8 => return Err("its `like` entries form a loop".to_owned()),
+        _ if depth > MOST_LIKE => return Err("its `like` entries form a loop".to_owned()),
         (Some(base), _) => inherited(base, own, under, depth + 1)?,
         (None, Some(base)) => inherited(base, under, &[], depth + 1)?,
         (None, None) => match like {
@@ -315,10 +356,6 @@ fn text_of<'a>(row: &'a Table, key: &str) -> Option<&'a str> {
 
 /// Accepts the spellings of vendors, gateways and clouds.
 pub fn facts(model: &str) -> Option<&'static ModelFacts> {
-    // Without a model the table, a fifth of the start of `mycode tool`, isn't read.
-    if model.is_empty() {
-        return None;
-    }
     let name = normal(model);
     let exact = table().find(|row| !row.family && row.names.iter().any(|known| is_same(known, &name)));
     // A family is a name prefix; the longest is the most specific.
@@ -327,7 +364,7 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
         row.names.iter().filter(begins).map(String::len).max().unwrap_or(0)
     };
     let family = || table().filter(|row| length(row) > 0).max_by_key(length);
-    exact.or_else(family).map(|row| &row.facts)
+    exact.or_else(family).map(Row::facts)
 }
 
 /// Of a request at this time.
@@ -389,10 +426,11 @@ mod tests {
 
     #[test]
     fn shipped_table() {
-        let table = rows(SHIPPED, &[]).unwrap();
-        assert!(table.len() > 40);
-        for row in &table {
-            let facts = &row.facts;
+        let full = rows(SHIPPED, &[]).unwrap();
+        assert!(full.len() > 40 && full.len() == TABLE.len());
+        for (row, read) in TABLE.iter().zip(&full) {
+            assert_eq!((&row.names, row.family, row.facts()), (&read.names, read.family, read.facts()));
+            let facts = row.facts();
             assert!(facts.window >= 32_000 && facts.output.is_none_or(|most| u64::from(most) < facts.window));
             assert!(facts.thinking == Thinking::None || facts.api == Api::Messages, "{:?}", row.names);
         }
@@ -478,8 +516,8 @@ mod tests {
         let own = "[[models]]\nname = \"claude-opus-5-5\"\nprice = { input = 3, output = 9 }\n\
                    [[models]]\nname = \"mine\"\nlike = \"gpt-6-sol\"\nwindow = 9000";
         let made = rows(own, &TABLE_TEXT).unwrap();
-        assert_eq!((made[0].facts.price.unwrap().input, made[0].facts.binding), (3.0, Binding::Rejects));
-        assert_eq!((made[1].facts.window, made[1].facts.api), (9_000, Api::Responses));
+        assert_eq!((made[0].facts().price.unwrap().input, made[0].facts().binding), (3.0, Binding::Rejects));
+        assert_eq!((made[1].facts().window, made[1].facts().api), (9_000, Api::Responses));
         let error = |text: &str| rows(text, &TABLE_TEXT).err().unwrap();
         assert!(error("[[models]]\nname = \"x\"\nlike = \"nobody\"").contains("nobody"));
         assert!(error("[[models]]\nname = \"x\"\nwindows = 3").contains("windows"));
