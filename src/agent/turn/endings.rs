@@ -1,5 +1,6 @@
 //! Replies without a call that are visibly not an end: an announced step, a question that nobody answers.
 
+use crate::work::claims;
 use base::pattern::{Pattern, PhrasePattern};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,17 +48,15 @@ fn without_last_block(text: &str) -> &str {
 }
 
 const STEP_CHARS: usize = 300;
-const FIRST_OTHER_SCRIPT: char = '\u{370}';
 
 fn is_announced(last: &str) -> bool {
     static STEP: PhrasePattern = PhrasePattern::new(include_str!("words/step.regex"));
-    static OTHER_STEP: PhrasePattern = PhrasePattern::new(include_str!("words/step_other_scripts.regex"));
+    static ELSEWHERE: PhrasePattern = PhrasePattern::new(include_str!("words/step_elsewhere.regex"));
     static NO_STEP: PhrasePattern = PhrasePattern::new(include_str!("words/no_step.regex"));
     static QUOTES: Pattern = Pattern::new(r#""[^"]*"|“[^”]*”|«[^»]*»|「[^」]*」|`[^`]*`"#);
     let own = QUOTES.replace_all(last, "");
     let lower = own.to_lowercase();
-    let is_latin = lower.chars().all(|c| c < FIRST_OTHER_SCRIPT || !c.is_alphabetic());
-    (STEP.is_match(&lower) || !is_latin && OTHER_STEP.is_match(&lower))
+    (STEP.is_match(&lower) || !claims::is_english(&own) && ELSEWHERE.is_match(&lower))
         && !NO_STEP.is_match(&own)
         && !is_report(last)
 }

@@ -8,13 +8,17 @@ static DENIED: Pattern = Pattern::new(include_str!("words/denied.regex"));
 /// Whether an answer in English says nothing of a failure or a doubt.
 pub fn is_silent(answer: &str) -> bool {
     static ADMITS: PhrasePattern = PhrasePattern::new(include_str!("words/admits.regex"));
-    is_english(answer) && !ADMITS.is_match(&DENIED.replace_all(answer, ""))
+    is_english(answer) && !names(&ADMITS, answer)
 }
 
 /// Whether an answer names a failure: what passes beside it is the rest.
 pub fn names_failure(answer: &str) -> bool {
     static FAILURE: PhrasePattern = PhrasePattern::new(include_str!("words/names_failure.regex"));
-    FAILURE.is_match(&DENIED.replace_all(answer, ""))
+    names(&FAILURE, answer)
+}
+
+fn names(what: &PhrasePattern, answer: &str) -> bool {
+    what.is_match(answer) && what.is_match(&DENIED.replace_all(answer, ""))
 }
 
 /// Whether an answer says, as done and not as planned, that tests pass.
@@ -43,7 +47,7 @@ pub fn says_changed(task: &str, answer: &str) -> bool {
     static CHANGED: PhrasePattern = PhrasePattern::new(include_str!("words/changed.regex"));
     static ELSEWHERE: PhrasePattern = PhrasePattern::new(include_str!("words/changed_elsewhere.regex"));
     CHANGED.is_match(answer)
-        || !asks_something(task) && !is_english(answer) && ELSEWHERE.is_match(&answer.to_lowercase())
+        || !is_english(answer) && !asks_something(task) && ELSEWHERE.is_match(&answer.to_lowercase())
 }
 
 /// Whether a task is a question: its answer may end with an offer.
