@@ -179,6 +179,20 @@ fn resources_are_read_by_the_model() {
 }
 
 #[test]
+fn a_server_that_may_not_write_is_explained() {
+    let place = Workplace::new();
+    let why = json!([{"type": "text", "text": "EROFS: read-only file system, open '/opt/kept.tmp'"}]);
+    McpServer::with_tools(&["keep"])
+        .answers("tools/call", &json!({"isError": true, "content": why}))
+        .add(&place, "own");
+    let server =
+        FakeServer::start(vec![answer().call("own.keep", json!({})).into(), answer().text("Done.").into()]);
+    place.exec(&server.base_url(), &["--permission", "full", "keep it"]);
+    let seen = &server.requests()[1].raw;
+    assert!(seen.contains("/opt/kept.tmp") && seen.contains("mcp_servers.json, or open a folder"), "{seen}");
+}
+
+#[test]
 fn what_a_server_says_wrong_is_told_as_such() {
     let place = Workplace::new();
     let picture = json!([{"type": "image", "data": "%%%", "mimeType": "image/png"}]);

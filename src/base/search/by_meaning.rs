@@ -12,13 +12,17 @@ const IN_NAME_FIRST_SENTENCE_AND_REST: [f32; 3] = [2.0, 1.5, 1.0];
 const BY_MEANING: f64 = 0.6;
 const SERVER_NAMED: f64 = 1.4;
 const FIRST_SENTENCE: usize = 200;
-const CHANGES_WHERE_ASKED: f64 = 0.6;
-const ASKING: &str = "what what's which who whose when where why is are was were did does do has have show list get find search read view";
-const CHANGING: &str = "create add update delete remove post write edit patch set move rename send upload assign unassign cancel approve unapprove merge archive unarchive resolve reschedule";
+const OTHER_INTENT: f64 = 0.6;
+const ASKING: &str = "how what what's which who whose when where why is are was were did does do has have show list get find search read view";
+const CHANGING: &str = "create add reply update delete remove post write edit patch set move rename send upload assign unassign cancel approve unapprove merge archive unarchive resolve reschedule";
+
+const READING: &str = "get list search read find show retrieve query view";
+const REMOVING: &str = "delete remove clear kill";
 
 const GLUE: &str = "a about again all am an and any are as at away be by can could did do does for from give had has have how i in is it \
     its let me my of off on or our out over please should so some tell that the their them there these they this those to up us was we \
-    were what when where which who why will with would you your";
+    were what when where which who why will with would you your if whenever just now please want need like onto into than then here \
+    very really way something someone anything somehow";
 
 /// Words of one meaning, in which questions and the authors of tools differ: a line each. Two words of a question are `one_phrase`.
 static MEANINGS: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
@@ -59,6 +63,12 @@ pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     words::raw(query, |word| raw.push(word));
     let asks = raw.first().is_some_and(|word| listed(ASKING, &word.to_lowercase()));
     let asked = asked(&raw);
+    let means = |verbs: &str, words: &[Vec<(String, f64)>]| {
+        verbs.split(' ').any(|verb| words.iter().flatten().any(|(word, _)| word == stem(verb)))
+    };
+    // A request begins with its verb.
+    let wants_change = !asks && means(CHANGING, asked.get(..1).unwrap_or_default());
+    let wants_removal = means(REMOVING, &asked);
     let term = |(text, _): &(String, f64)| Term { text: text.clone(), kind: TermKind::Word };
     let mut corpus = Corpus::only(&asked.iter().flatten().map(term).collect::<Vec<_>>());
     let [of_name, of_first, of_rest] = IN_NAME_FIRST_SENTENCE_AND_REST;
@@ -71,7 +81,8 @@ pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
         let (server, name) = name.split_once('.').unwrap_or(("", name));
         let (mut parts, mut covered) = (HashSet::new(), HashSet::new());
         words::each(name, |word, kind| _ = kind != TermKind::Identifier && parts.insert(word.to_owned()));
-        words::each(server, |word, _| _ = parts.remove(word));
+        // Every tool of some servers begins with its name.
+        words::each(server, |word, _| _ = name.to_lowercase().starts_with(word) && parts.remove(word));
         let mut score = 0.0;
         for answers in &asked {
             let scores = answers.iter().map(|(word, weight)| weight * corpus.score(at, word));
@@ -79,8 +90,9 @@ pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
             covered.extend(answers.iter().map(|(word, _)| word).filter(|word| parts.contains(*word)));
         }
         score *= 1.0 + covered.len() as f64 / parts.len().max(1) as f64;
-        if asks && CHANGING.split(' ').any(|verb| parts.contains(stem(verb))) {
-            score *= CHANGES_WHERE_ASKED;
+        let named = |verbs: &str| verbs.split(' ').any(|verb| parts.contains(stem(verb)));
+        if asks && named(CHANGING) || wants_change && named(READING) || !wants_removal && named(REMOVING) {
+            score *= OTHER_INTENT;
         }
         if raw.iter().any(|word| word.len() > 2 && server.to_lowercase().starts_with(&word.to_lowercase())) {
             score *= SERVER_NAMED;

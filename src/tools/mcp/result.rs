@@ -6,6 +6,10 @@ use base::model::envelope::{Envelope, ErrorCode};
 use base::text::human_bytes;
 
 const BODY: &str = "content";
+/// As Node and Python name it.
+const READ_ONLY: [&str; 2] = ["EROFS", "Read-only file system"];
+const WHERE_IT_WRITES: &str = "In the sandbox this server writes only in the workspace and in a home of its own. The user can give \
+    it the file's place in a variable of its entry in mcp_servers.json, or open a folder there: \"sandbox\": {\"folders\": [\"/FOLDER\"]}";
 
 /// Blocks.
 pub fn envelope(result: CallResult, tool: &str, cx: &ToolCx) -> Envelope {
@@ -19,7 +23,12 @@ pub fn envelope(result: CallResult, tool: &str, cx: &ToolCx) -> Envelope {
     let body = texts.join("\n");
     if result.failed {
         let message = if body.trim().is_empty() { "no reason from the server".to_owned() } else { body };
-        return Envelope::error(ErrorCode::ExecutionError, message);
+        let why = if READ_ONLY.iter().any(|words| message.contains(words)) {
+            format!("{message}\n{WHERE_IT_WRITES}")
+        } else {
+            message
+        };
+        return Envelope::error(ErrorCode::ExecutionError, why);
     }
     if body.is_empty() && notes.is_empty() {
         return Envelope::success("done; the server returned nothing");

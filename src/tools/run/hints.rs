@@ -37,9 +37,23 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
         let why = "With the user's deny rules for commands, sudo can't gain privileges; the user must run it";
         return Some(why.to_owned());
     }
+    if let Some(name) = hidden_from_git(command, output, cx)
+        && cx.shell.is_first("hidden from git")
+    {
+        return Some(format!("A rule hides {name} from commands, so git calls it modified; it may not be"));
+    }
     let running = cx.shell.jobs.list().iter().any(|job| job.ended.is_none());
     (running && sleeps(command) && cx.shell.is_first("sleep"))
         .then(|| "Use Job with wait_s instead of sleeping".to_owned())
+}
+
+/// What git lists although only its content is kept away.
+fn hidden_from_git<'o>(command: &str, output: &'o str, cx: &ToolCx) -> Option<&'o str> {
+    if !command.contains("git") || cx.denied.is_empty() {
+        return None;
+    }
+    let names = output.lines().filter_map(|line| line.split_whitespace().last());
+    names.map(|name| name.trim_start_matches("b/")).find(|name| cx.denied.hides(&cx.root.join(name)))
 }
 
 fn missing_program(line: &str) -> Option<String> {

@@ -315,6 +315,14 @@ fn a_commit_takes_along_no_removal_of_hidden_files() {
 }
 
 #[test]
+fn why_git_lists_a_hidden_file_is_told() {
+    for (deny, line) in [("Read(conf/app.ini)", "git status --short"), ("Read(*.ini)", "git status")] {
+        let seen = run(&place(), "auto", deny, line);
+        assert!(seen.contains("A rule hides conf/app.ini from commands, so git"), "{seen}");
+    }
+}
+
+#[test]
 fn a_rule_without_files_is_named() {
     let place = place();
     let server = FakeServer::start(vec![answer().text("Done.").into()]);
