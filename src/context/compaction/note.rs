@@ -195,9 +195,11 @@ fn action(result: &ToolResult, call: Option<&ToolCall>) -> (String, String) {
             format!("{} {}{place}", result.tool, text::one_line(pattern, COMMAND_CHARS))
         }
         _ => {
-            let subject = envelope.data.subject().map(str::to_owned).or_else(|| values(call?));
-            let subject = subject.map(|subject| format!(" {}", text::one_line(&subject, COMMAND_CHARS)));
-            format!("{}{}", result.tool, subject.unwrap_or_default())
+            let subject =
+                envelope.data.subject().map(str::to_owned).or_else(|| values(call?)).unwrap_or_default();
+            // A tool that was looked up answers under the name of the lookup.
+            let tool = call.map_or(&*result.tool, |call| &*call.name);
+            format!("{tool} {}", text::one_line(&subject, COMMAND_CHARS)).trim_end().to_owned()
         }
     };
     if let Observation::Search(Search { total_matches: Some(matches), .. }) = &*envelope.data.observation {
@@ -333,6 +335,12 @@ mod tests {
         let pages = [page(1, r#"{"url":"https://a.org"}"#), page(3, r#"{"url":"https://b.org","depth":2}"#)];
         let told = note(&pages.concat());
         assert!(told.ends_with("- #2 WebFetch https://a.org\n- #4 WebFetch https://b.org 2]"), "{told}");
+        let server = |id: u64, tool: &str, answer: Envelope| {
+            [call(id, tool, r#"{"path":"a.py"}"#), entry(id + 1, "MoreTools", answer)]
+        };
+        let boom = Envelope::error(base::model::envelope::ErrorCode::ExecutionError, "boom");
+        let told = note(&[server(1, "x.edit", boom), server(3, "x.show", Envelope::success("a"))].concat());
+        assert!(told.ends_with("- #2 x.edit a.py → failed\n- #4 x.show a.py]"), "{told}");
         let trace = "error: it broke\n   4: core::panicking::panic\n   at src/error.rs:3:1\n  5: main::fails";
         let panicked = Envelope::success("").with("command", "./a").with("exit_code", 101);
         let told = note(&[entry(1, "Bash", panicked.with_body("output", trace))]);
