@@ -25,7 +25,7 @@ fn composer_before_first_event() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("early");
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     › early▏
       Starting…                                                                /help
     "#);
@@ -41,7 +41,7 @@ fn welcome() {
     @ to add a file · / for commands · /help for help
     ? No AGENTS.md here. Write one? It tells the model how to work on this project.
       Type 1 for yes (/init), 2 for not now, or 3 for never in this project
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     › ▏Type a task
       demo-model · ~11% 15.3k/128k · $0.04 · ask                               /help
     "#);
@@ -92,7 +92,7 @@ fn streaming_with_tools() {
         running 2 tests
 
     ⠙ Running · 1m 05s · Esc to interrupt
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     › ▏Add a message to this turn
       demo-model · ask                                                Enter to steer
     "#);
@@ -110,7 +110,7 @@ fn approval_with_diff() {
     ⠋ Edit src/sum.rs
 
     ? Waiting for your answer
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     ? Allow Edit src/sum.rs  +2 -1
       edits a file
        1  pub fn sum(values: &[i64]) -> i64 {
@@ -135,7 +135,7 @@ fn file_popup() {
     stage.event(Event::Files(paths.map(str::to_owned).into()));
     stage.type_text("look at @sum");
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     › look at @sum▏
     ▸ src/sum.rs
       tests/sum.rs
@@ -154,7 +154,7 @@ fn context() {
     stage.event(Event::Ledger(fake::ledger()));
     stage.press(KeyCode::Down);
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     Context 15.3k of 128.0k tokens (12%, ±4%) · window size from table
     L1 System & tools    2.8k  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2.2%
     L2 Project rules      640  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0.5%
@@ -195,7 +195,7 @@ fn context() {
         recall: "the model: Recall {\"id\":12}".to_owned(),
     }));
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     #12  Read src/a.rs:1-400
       original          9000 tokens
       sent now          4100 tokens, compressed, pinned
@@ -230,7 +230,7 @@ fn command_popup() {
     stage.type_text("/c");
     stage.take_in(Msg::Key(KeyEvent::new(KeyCode::Down, KeyModifiers::NONE)));
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     › /c▏
       /context [verb id]   show what fills the window; why, pin, drop, restore
     ▸ /cost                show what this session cost, by model and turn
@@ -259,7 +259,7 @@ fn approval_escapes_control_characters() {
     };
     stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────
     ? Allow Bash echo <U+202E>safe<U+001B>[8m; rm -rf /
       commands ask first
       echo <U+202E>safe<U+001B>[8m; rm -rf /
@@ -282,7 +282,7 @@ fn a_question_of_the_model() {
     let questions = vec![AskedQuestion { question, options, optional: false }];
     stage.event(Event::Ask { id: 1, question: Question::Ask { questions } });
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────
     ? Which database should the new service use?
       1. PostgreSQL
       2. SQLite
@@ -316,7 +316,7 @@ fn cursor_after_wide_characters() {
     stage.type_text("日本語 👩‍👩‍👧 テキストは長いので折り返す");
     stage.take_in(Msg::Key(KeyEvent::new(KeyCode::Left, KeyModifiers::NONE)));
     insta::assert_snapshot!(stage.shown(), @r#"
-    ──────────────────────────────
+    ────────────────────────────
     › 日本語 👩‍ テキストは長いの
       で折り返▏す
       Starting…              /help

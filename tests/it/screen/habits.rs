@@ -241,7 +241,7 @@ fn effort_by_list_and_by_keys() {
     stage.command("/effort");
     stage.press(KeyCode::Up);
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     Effort  type to search
       Enter to use · Esc to close · Alt-, and Alt-. lower and raise it
     ▸ low

@@ -35,7 +35,7 @@ fn first_screen_without_a_key() {
         row("zai", KeyState::Exported("ZAI_API_KEY".to_owned())),
     ]));
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     Log in  type to search
       Enter to type a key · Esc to close
     ▸ openai       no key
@@ -57,7 +57,7 @@ fn first_screen_without_a_key() {
     assert!(!format!("{sent:?}").contains("sk-ant"), "a key is never printed");
     stage.event(Event::KeyChanged(Err("The key was not saved: API key rejected.".to_owned())));
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     API key for anthropic  Enter to check and save it · Esc to go back
     › •••••••••••••••••••cdef▏
       The key was not saved: API key rejected.

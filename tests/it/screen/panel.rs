@@ -56,7 +56,7 @@ fn panel_above_the_composer() {
       ☐ step 5 of the work
       … 3 more
     ◦ job 1: npm run watch
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     › ▏Add a message to this turn
       demo-model · ~11% 15.3k/128k · $0.04 · 1 job · ask              Enter to steer
     "#);

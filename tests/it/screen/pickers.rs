@@ -37,7 +37,7 @@ fn model_list() {
     stage.event(Event::Models(models()));
     stage.press(KeyCode::Down);
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     Models  type to search
       Enter to use · Esc to close
       demo-model                        128.0k  $0.25 in, $2 out  in use
@@ -60,7 +60,7 @@ fn model_list() {
     small.command("/model");
     small.event(Event::Models(models()));
     insta::assert_snapshot!(small.shown(), @r#"
-    ────────────────────────────────────────
+    ──────────────────────────────────────
     Models  type to search
       Enter to use · Esc to close
     ▸ demo-model        128.0k  $0.25 in, $…
@@ -81,7 +81,7 @@ fn session_list() {
     ];
     stage.event(Event::SessionPreview { session: "s0".to_owned(), messages });
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     Resume a session  type to search
       Enter · Ctrl-F fork · Ctrl-R rename · Delete delete · Tab all · Esc close
     ▸ now      0 turns    task number 0: 日本語 and more words that are long enough…
@@ -127,7 +127,7 @@ fn permission_list() {
     let rule = RuleRow { text: "commands that begin with `cargo test`".to_owned(), kept: true };
     stage.event(Event::Rules(vec![rule.clone()]));
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     Permissions  type to search
       Enter to set the level · Esc to close
       read-only      reads files; changes nothing
@@ -173,7 +173,7 @@ fn job_and_todo_lists() {
     stage.command("/jobs");
     stage.press(KeyCode::Down);
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     Background jobs  type to search
       Enter to see output · Delete to stop · Esc to close
       1   exit code 0    npm run watch-1
@@ -189,7 +189,7 @@ fn job_and_todo_lists() {
     stage.event(fake::todos(9));
     stage.command("/todos");
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     Todos  type to search
       Esc close
     ▸ ☑ step 0 of the work
@@ -341,7 +341,7 @@ fn notes_are_read_edited_and_archived() {
     stage.event(Event::Notes(rows));
     stage.type_text("limites");
     insta::assert_snapshot!(stage.shown(), @r#"
-    ────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────
     Notes  search: limites▏
       Enter to read · Tab to edit · Delete to archive · Esc to close
     ▸ decision     El límite

@@ -154,6 +154,18 @@ fn what_is_above_a_short_session_stays() {
     assert_eq!(shown[..5], [&["$ earlier", "$ mycode"][..], &wrapped].concat());
 }
 
+/// tmux wraps a row as far as it was ever written, unless all of it was cleared.
+#[test]
+fn a_row_that_becomes_shorter_is_cleared_as_a_whole() {
+    let mut screen = Viewport::new(Vec::new(), Size::new(60, 20), true);
+    let view = |text: &str| Drawing { lines: vec![Line::from(text.to_owned())], ..Drawing::default() };
+    screen.show(Vec::new(), &view("a row that ends at the edge")).unwrap();
+    screen.output().clear();
+    screen.show(Vec::new(), &view("a row")).unwrap();
+    let written = String::from_utf8_lossy(screen.output()).into_owned();
+    assert!(written.contains("\u{1b}[2Ka row") && !written.contains("\u{1b}[K"), "{written:?}");
+}
+
 #[test]
 fn answer_that_streams_through_a_storm_of_sizes() {
     let (text, lines) = numbered();

@@ -40,6 +40,8 @@ impl Drawing {
     }
 }
 
+const RULE_MARGIN: usize = 2;
+
 pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     if width == 0 || room == 0 {
         return Drawing::default();
@@ -77,9 +79,11 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
     let status_rows = usize::from(room >= 2);
     let rule_rows = usize::from(room >= 6);
     let body_room = room - status_rows - rule_rows;
+    // A terminal that becomes a little narrower doesn't wrap it, so the rows above stay where they are.
+    let rule = width.saturating_sub(RULE_MARGIN).max(1);
     let mut picture = Drawing::default();
     if rule_rows > 0 {
-        picture.lines.push(Line::styled("─".repeat(width), theme.dim()));
+        picture.lines.push(Line::styled("─".repeat(rule), theme.dim()));
     }
     let mut caret = None;
     if let Some(popup) = app.shown_popup() {
@@ -99,7 +103,7 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
         let (lines, at, hidden) = composer(app, width, left.max(1), room);
         if hidden > 0 && rule_rows > 0 {
             let label = format!("── {} hidden ", text::plural(hidden, "row"));
-            picture.lines[0] = Line::styled(format!("{label:─<width$}"), theme.dim());
+            picture.lines[0] = Line::styled(format!("{label:─<rule$}"), theme.dim());
         }
         caret = Some((picture.lines.len() + at.0, at.1));
         let left = left.max(1).saturating_sub(lines.len());

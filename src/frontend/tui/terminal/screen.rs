@@ -27,6 +27,8 @@ pub type Row = Vec<Cell>;
 const FREE_ROWS: usize = 4;
 /// Frames after a resize during which the cursor doesn't go to the caret.
 const UNSETTLED: u8 = 20;
+/// As a whole: tmux wraps what was cleared behind a row's end as if it were there.
+const CLEAR_ROW: &[u8] = b"\x1b[2K";
 const PLAIN: Style = (Color::Reset, Color::Reset, Modifier::empty());
 /// The modifiers used by the theme and the caret, and their codes (ECMA-48, SGR).
 const ATTRIBUTES: [(Modifier, &str); 6] = [
@@ -218,9 +220,8 @@ impl<W: Write> Screen<W> {
             let row = self.row(line);
             // What was seen while it was written is there already.
             if self.drawn[0] != row {
-                // As a whole: tmux wraps what was cleared behind a row's end as if it were there.
                 if used(&self.drawn[0]) > used(&row) {
-                    self.out.write_all(b"\x1b[2K")?;
+                    self.out.write_all(CLEAR_ROW)?;
                 }
                 cells(&mut self.out, &row, 0..row.len())?;
             }
@@ -257,13 +258,13 @@ impl<W: Write> Screen<W> {
                     continue;
                 }
                 let before = self.drawn.get(at).map_or(&[][..], Vec::as_slice);
-                let part = difference(before, row);
-                let (from, shorter) = (part.start, used(before) > used(row));
-                self.go(from, at)?;
-                self.at.0 = cells(&mut self.out, row, part)?;
+                let shorter = used(before) > used(row);
+                let part = if shorter { 0..row.len() } else { difference(before, row) };
+                self.go(part.start, at)?;
                 if shorter {
-                    self.out.write_all(b"\x1b[K")?;
+                    self.out.write_all(CLEAR_ROW)?;
                 }
+                self.at.0 = cells(&mut self.out, row, part)?;
                 self.out.write_all(b"\r")?;
                 self.at.0 = 0;
             }
