@@ -22,6 +22,7 @@ use super::error::{McpError, root_cause};
 use super::handler::{Calls, Handler};
 use super::host::HostTransport;
 use super::http;
+use super::ordered_http::OrderedHttp;
 use super::sign_in::{ShowPage, SignIn};
 use super::stdio::{self, McpProgram};
 use crate::mcp::config::server::{self, OAuth, Server, Transport};
@@ -139,8 +140,11 @@ async fn over_http(
         named.insert(name, value);
     }
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(named);
-    let open =
-        |_| ready(Ok((StreamableHttpClientTransport::with_client(client.clone(), config.clone()), None)));
+    let open = |_| {
+        // The stream of a connection says nothing about another's.
+        let client = OrderedHttp::new(client.clone());
+        ready(Ok((StreamableHttpClientTransport::with_client(client, config.clone()), None)))
+    };
     handshake(server, place, open).await
 }
 

@@ -9,5 +9,6 @@ pub mod error;
 pub mod handler;
 pub mod host;
 pub mod http;
+pub mod ordered_http;
 pub mod sign_in;
 pub mod stdio;

@@ -1,0 +1,184 @@
+//! Requests wait until the stream for what a server says unasked is open. The protocol crate (rmcp 3.11) opens both at once, and
+//! servers drop what they ask before that: the call that needs the answer would wait in vain.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::BoxStream;
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+    StreamableHttpResponseLimits,
+};
+use sse_stream::Sse;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// Some servers answer only once they have something to say.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Posted<E> = Result<StreamableHttpPostResponse, StreamableHttpError<E>>;
+type Stream<E> = Result<BoxStream<'static, Result<Sse, SseError>>, StreamableHttpError<E>>;
+
+#[derive(Clone)]
+pub struct OrderedHttp<C> {
+    inner: C,
+    is_open: Arc<watch::Sender<bool>>,
+}
+
+impl<C> OrderedHttp<C> {
+    pub fn new(inner: C) -> Self {
+        Self { inner, is_open: Arc::new(watch::Sender::new(false)) }
+    }
+}
+
+impl<C: StreamableHttpClient + Sync> StreamableHttpClient for OrderedHttp<C> {
+    type Error = C::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Posted<C::Error> {
+        self.post_message_with_response_limits(uri, message, session, token, headers, Default::default())
+            .await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Posted<C::Error> {
+        // Without a session there is no such stream.
+        if session.is_some() && matches!(message, JsonRpcMessage::Request(_)) {
+            let _ = timeout(PATIENCE, self.is_open.subscribe().wait_for(|is_open| *is_open)).await;
+            self.is_open.send_replace(true);
+        }
+        self.inner.post_message_with_response_limits(uri, message, session, token, headers, limits).await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<(), StreamableHttpError<C::Error>> {
+        self.inner.delete_session(uri, session, token, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Stream<C::Error> {
+        let most = StreamableHttpResponseLimits::default().max_sse_event_size;
+        self.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, most).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+        most: usize,
+    ) -> Stream<C::Error> {
+        let opened = self
+            .inner
+            .get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, most)
+            .await;
+        self.is_open.send_replace(true);
+        opened
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use parking_lot::Mutex;
+    use serde_json::json;
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Server {
+        seen: Arc<Mutex<Vec<&'static str>>>,
+        answers: Arc<Notify>,
+    }
+
+    impl StreamableHttpClient for Server {
+        type Error = std::io::Error;
+
+        async fn post_message(
+            &self,
+            _: Arc<str>,
+            _: ClientJsonRpcMessage,
+            _: Option<Arc<str>>,
+            _: Option<String>,
+            _: Headers,
+        ) -> Posted<Self::Error> {
+            self.seen.lock().push("request");
+            Ok(StreamableHttpPostResponse::Accepted)
+        }
+
+        async fn delete_session(
+            &self,
+            _: Arc<str>,
+            _: Arc<str>,
+            _: Option<String>,
+            _: Headers,
+        ) -> Result<(), StreamableHttpError<Self::Error>> {
+            Ok(())
+        }
+
+        async fn get_stream(
+            &self,
+            _: Arc<str>,
+            _: Option<Arc<str>>,
+            _: Option<String>,
+            _: Option<String>,
+            _: Headers,
+        ) -> Stream<Self::Error> {
+            self.answers.notified().await;
+            self.seen.lock().push("stream");
+            Err(StreamableHttpError::ServerDoesNotSupportSse)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_stream_comes_first_and_is_not_waited_for_forever() {
+        let server = Server::default();
+        let http = OrderedHttp::new(server.clone());
+        let request =
+            || serde_json::from_value(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).unwrap();
+        let post = || http.post_message("u".into(), request(), Some("s".into()), None, Headers::new());
+        let stream = http.get_stream("u".into(), Some("s".into()), None, None, Headers::new());
+        let answer = async {
+            tokio::task::yield_now().await;
+            server.answers.notify_one();
+        };
+        let (posted, _, ()) = tokio::join!(post(), stream, answer);
+        posted.unwrap();
+        assert_eq!(*server.seen.lock(), ["stream", "request"]);
+
+        let http = OrderedHttp::new(server.clone());
+        http.post_message("u".into(), request(), Some("s".into()), None, Headers::new()).await.unwrap();
+        assert_eq!(server.seen.lock().len(), 3);
+    }
+}
