@@ -176,6 +176,24 @@ fn a_conflict_that_stays_never_reaches_the_project() {
 }
 
 #[test]
+fn a_fix_that_commits_conflict_marks_never_reaches_the_project() {
+    let plan = "- [ ] 1. a (after: none)\n- [ ] 2. b (after: none)";
+    let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(plan).into()]);
+    server.on_body("\"role\":\"tool\"", answer().text("Done."));
+    let half = "sed -i '/^[<>]/d' shared.txt; git add -A; git commit -qm half";
+    server.on_body("Files with conflict marks", runs(half).text("Begin."));
+    server.on_body("Your subtask\\n1. a", writes("shared.txt", "one\n").text("Begin."));
+    server.on_body("Your subtask\\n2. b", writes("shared.txt", "two\n").text("Begin."));
+    let place = repository();
+    for args in [&["--parallel", "2", "greet"][..], &["--last"]] {
+        let output = run(&place, &server, args);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stdout(&output).contains("still had conflict marks"), "{}", stdout(&output));
+        assert_eq!(place.text("shared.txt"), "one\n");
+    }
+}
+
+#[test]
 fn the_edits_of_a_killed_role_are_the_builds_own() {
     let first = vec![
         answer().text(SPEC).into(),

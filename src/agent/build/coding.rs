@@ -90,6 +90,7 @@ async fn merge(
     if !report.checked && !tree.has_work(base.trim()).await {
         return keep(build, subtask, &report.answer, false);
     }
+    let before = git::head(&tree.path).await?;
     let conflicts = tree.catch_up(&root).await?;
     if !conflicts.is_empty() {
         build.roles.show.say(&BuildEvent::Note {
@@ -103,7 +104,7 @@ async fn merge(
         );
         let agents = build.roles.session.setup.agents_in(&tree.path);
         build.roles.work(RoleTask { elsewhere: Some(agents), start: RoleStart::Fresh, ..part }).await?;
-        tree.conclude(&conflicts).await?;
+        tree.conclude(&root, &before, &conflicts).await?;
     }
     let title = format!("git merge {}", tree.branch);
     changes::recorded(build.cx(), title, tree.deliver(&root)).await?;

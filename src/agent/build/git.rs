@@ -35,6 +35,8 @@ pub async fn head(root: &Path) -> Result<String, Stop> {
     Ok(git(root, &["rev-parse", "HEAD"]).await?.trim().to_owned())
 }
 
+const MIDDLE_MARK: &str = "=======";
+
 /// The subject of a commit that stands for files that were not committed.
 const SNAPSHOT: &str = "mycode: files that were not committed when the task began";
 
@@ -233,27 +235,39 @@ impl Worktree {
         }
     }
 
-    /// Commits a merge whose conflicts were resolved; with conflict markers left, it is undone.
-    pub async fn conclude(&self, files: &[String]) -> Result<(), Stop> {
+    /// Commits a merge whose conflicts were resolved since `before`; with conflict marks left, or without the project's
+    /// commits, all since then is undone.
+    pub async fn conclude(&self, root: &Path, before: &str, files: &[String]) -> Result<(), Stop> {
+        let mut failed = None;
         for file in files {
-            let text = std::fs::read(self.path.join(file)).unwrap_or_default();
-            let is_mark = |line: &[u8]| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ");
-            if text.split(|byte| *byte == b'\n').any(is_mark) {
-                git(&self.path, &["merge", "--abort"]).await?;
-                return Err(Stop::failed(
-                    format!(
-                        "{file} still had conflict marks after the fix, so {} was not merged into the project",
-                        self.branch
-                    ),
-                    format!(
-                        "merge the branch {} by hand and check off its subtask in the plan, or let the build try again",
-                        self.branch
-                    ),
-                ));
+            // A heading may be underlined like the middle mark.
+            let old = git(&self.path, &["show", "--end-of-options", &format!("{before}:{file}")]).await;
+            let has_middle = |text: &str| text.lines().any(|line| line == MIDDLE_MARK);
+            let underlines = old.is_ok_and(|old| has_middle(&old));
+            let bytes = std::fs::read(self.path.join(file)).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            let is_mark = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+            if text.lines().any(is_mark) || !underlines && has_middle(&text) {
+                failed = Some(format!("{file} still had conflict marks after the fix"));
             }
         }
-        git(&self.path, &[&["add", "--all"][..], &WORK].concat()).await?;
-        git(&self.path, &["commit", "--quiet", "--no-edit"]).await.map(drop)
+        if failed.is_none() {
+            git(&self.path, &[&["add", "--all"][..], &WORK].concat()).await?;
+            // The fix may have been committed.
+            let _ = git(&self.path, &["commit", "--quiet", "--no-edit"]).await;
+            let is_merged = ["merge-base", "--is-ancestor", &head(root).await?, "HEAD"];
+            let merged = git(&self.path, &is_merged).await;
+            failed = merged.err().map(|_| "the conflicts were not resolved".to_owned());
+        }
+        let Some(why) = failed else { return Ok(()) };
+        git(&self.path, &["reset", "--quiet", "--hard", before]).await?;
+        Err(Stop::failed(
+            format!("{why}, so {} was not merged into the project", self.branch),
+            format!(
+                "merge the branch {} by hand and check off its subtask in the plan, or let the build try again",
+                self.branch
+            ),
+        ))
     }
 
     /// Merges its commits into the project. It has caught up, so nothing conflicts.

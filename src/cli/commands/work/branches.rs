@@ -207,6 +207,7 @@ async fn merge(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failur
     tree.on_top(root)
         .await
         .or_task(format!("{branch} can't be merged yet"), "commit your changes, then try again")?;
+    let before = git::head(&tree.path).await.or_task(format!("{branch} can't be merged"), HINT)?;
     let conflicts = tree.catch_up(root).await.or_task(format!("{branch} can't be merged"), HINT)?;
     if !conflicts.is_empty() {
         eprintln!(
@@ -221,7 +222,7 @@ async fn merge(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failur
         let part = RoleTask { elsewhere: Some(elsewhere), start: RoleStart::Fresh, ..part };
         let hint = "merge it by hand, or try again with another --model; your files are unchanged";
         roles.work(part).await.or_task("the conflicts are not resolved", hint)?;
-        tree.conclude(&conflicts).await.or_task("the conflicts are not resolved", hint)?;
+        tree.conclude(root, &before, &conflicts).await.or_task("the conflicts are not resolved", hint)?;
     }
     let hint = "commit or stash your changes to these files, then try again";
     tree.deliver(root).await.or_task(format!("{branch} is not merged"), hint)?;
