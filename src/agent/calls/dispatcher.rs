@@ -442,7 +442,7 @@ impl Dispatcher {
         };
         let took = begun.elapsed();
         let changed = match command {
-            Some(_) => call_effects::after_command(&self.cx, &control.events).await,
+            Some(_) => call_effects::after_command(&cx, &control.events).await,
             None => Vec::new(),
         };
         if !self.interactive {

@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code)] // `pre_exec`
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agent::calls::policy_engine::PolicyEngine;
@@ -313,6 +315,27 @@ fn rules_that_a_command_planted_are_held_back() {
     assert!(stdout(&trusted).contains("AGENTS.md is used as project rules"), "{}", stdout(&trusted));
     exec(&["a third session"], 0);
     assert!(rules(&server.requests()[4].body));
+}
+
+#[test]
+fn a_manifest_that_its_package_manager_changed_is_not_reported() {
+    let place = Workplace::new();
+    place.file("package.json", "{}").file("bin/npm", "#!/bin/sh\necho \"{\\\"n\\\":$$}\" > package.json\n");
+    fs::set_permissions(place.project().join("bin/npm"), fs::Permissions::from_mode(0o755)).unwrap();
+    for (command, told) in [
+        ("sh -c true; npm install x", true),
+        ("npm install x", false),
+        ("npm run x", true),
+        ("cd . && npm i x", false),
+    ] {
+        let command = command.replace("npm", "PATH=$PWD/bin:$PATH npm");
+        let server = FakeServer::start(vec![
+            answer().call("Bash", json!({ "command": command })).into(),
+            answer().text("Done.").into(),
+        ]);
+        let said = stderr(&place.exec(&server.base_url(), &["--permission", "full", "task"]));
+        assert_eq!(said.contains("Changed: package.json"), told, "{command}: {said}");
+    }
 }
 
 /// The project that a session opens may lie in the one whose command wrote the rules.
