@@ -1,7 +1,6 @@
 //! What surrounds a call: the undo journal, changes on disk by others, and progress for the user.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +13,6 @@ use base::model::envelope::Envelope;
 use base::process::task;
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
-use base::search::words::listed;
 use context::session::journal::recorder::Journal;
 use guard::redact::detector::TextSource;
 use guard::sandbox::protected_paths;
@@ -50,7 +48,7 @@ pub async fn after_command(cx: &ToolCx, events: &Events) -> Vec<String> {
     journal_notices(cx, events);
     let acting: BTreeSet<String> = changed
         .iter()
-        .filter(|path| !is_own_manifest(path, &cx.calls))
+        .filter(|path| !protected_paths::is_own_manifest(path, &cx.calls))
         .filter_map(|path| protected_paths::acts_by_name(path))
         .map(|path| path.display().to_string())
         .collect();
@@ -58,24 +56,6 @@ pub async fn after_command(cx: &ToolCx, events: &Events) -> Vec<String> {
         notice(events, Level::Info, texts::changed_what_acts(&acting));
     }
     changed.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
-}
-
-/// Package managers, and the file in which they enter what they install.
-const MANIFESTS: [(&str, &str); 2] =
-    [("npm pnpm yarn bun", "package.json"), ("uv poetry pdm", "pyproject.toml")];
-
-/// Whether a command did nothing but install or remove packages, which changes this file.
-fn is_own_manifest(path: &Path, calls: &[Call]) -> bool {
-    let manager =
-        MANIFESTS.iter().find(|(_, manifest)| path.ends_with(manifest)).map(|(manager, _)| *manager);
-    let installs = |call: &Call, manager| {
-        let is_install = |arg: &str| listed("install i add remove uninstall rm update upgrade", arg);
-        listed(manager, call.name()) && call.args().iter().any(|arg| is_install(&arg.text))
-    };
-    manager.is_some_and(|manager| {
-        calls.iter().any(|call| installs(call, manager))
-            && calls.iter().all(|call| call.name() == "cd" || installs(call, manager))
-    })
 }
 
 /// Nobody watched a command that discards work.

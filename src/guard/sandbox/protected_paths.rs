@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::places;
+use crate::shell::interpret::call::Call;
+use base::search::words::listed;
 
 static IN_WORKSPACE: LazyLock<Vec<&str>> =
     LazyLock::new(|| places::list("protected in a workspace").collect());
@@ -90,6 +92,24 @@ pub fn acts_by_name(inside: &Path) -> Option<PathBuf> {
         Some(at) => Some(parts[..=at].iter().collect()),
         None => (in_capitals || steers(inside) || is_in(&name, &RUN_BY_NAME)).then(|| inside.to_owned()),
     }
+}
+
+/// Package managers, and the file in which they enter what they install.
+const MANIFESTS: [(&str, &str); 2] =
+    [("npm pnpm yarn bun", "package.json"), ("uv poetry pdm", "pyproject.toml")];
+
+/// Whether a command did nothing but install or remove packages, which changes this file.
+pub fn is_own_manifest(path: &Path, calls: &[Call]) -> bool {
+    let manager =
+        MANIFESTS.iter().find(|(_, manifest)| path.ends_with(manifest)).map(|(manager, _)| *manager);
+    let installs = |call: &Call, manager| {
+        let is_install = |arg: &str| listed("install i add remove uninstall rm update upgrade", arg);
+        listed(manager, call.name()) && call.args().iter().any(|arg| is_install(&arg.text))
+    };
+    manager.is_some_and(|manager| {
+        calls.iter().any(|call| installs(call, manager))
+            && calls.iter().all(|call| call.name() == "cd" || installs(call, manager))
+    })
 }
 
 /// Relative to a home in the workspace: what would run at the next login.

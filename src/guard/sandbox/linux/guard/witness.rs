@@ -365,9 +365,9 @@ impl Witness {
         if change == Change::Removed {
             return is_in(&self.pinned);
         }
-        // What is there already is only opened.
+        // What is there already is only opened; but what a server writes between its calls passes unseen.
         if change == Change::Created && handles::look(&folder, name).is_some() {
-            return false;
+            return self.refuses_rules && is_rules_file(name);
         }
         if self.refuses_rules && is_rules_file(name) || is_in(&self.refused) {
             return true;
