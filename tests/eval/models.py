@@ -41,7 +41,9 @@ def published(argument):
 
 def ours():
     """The rows by name, each with what it takes from the row it is like."""
-    rows = {row.get("name") or row["family"]: row for row in tomllib.loads(TABLE.read_text())["models"]}
+    # A model's own row goes before that of a family with its name, as in the program.
+    rows = sorted(tomllib.loads(TABLE.read_text())["models"], key=lambda row: "name" in row)
+    rows = {row.get("name") or row["family"]: row for row in rows}
 
     def whole(row):
         return {**(whole(rows[row["like"]]) if row.get("like") in rows else {}), **row}

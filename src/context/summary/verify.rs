@@ -73,7 +73,7 @@ fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
             let word = if whole.starts_with(['.', '~']) {
                 whole.trim_end_matches(['.', ':', '!', '?', '_', '~'])
             } else {
-                whole.trim_matches(['.', ':', '!', '?', '_', '~', '=', '→', '…', '#', '$', '&'])
+                whole.trim_matches(|c| ".:!?_~=→…#$&。：、".contains(c))
             };
             known_name(word, evidence)
                 || known_in_sentence(word, evidence).unwrap_or_else(|| !looks_like_name(word, evidence))
@@ -278,7 +278,7 @@ mod tests {
             "Checked login/logout/register, create/read/update/delete, dev/prod, iOS/Android/Web, HTTP/2, A/B, UTF-8/UTF-16 and km/h.",
             "Frontend/Backend/Datenbank: Ein-/Ausgabe, Benutzer/-innen, Soll/Ist-Vergleich; el/la usuario/a, inicio/fin/pausa.",
             "Вход/выход/регистрация, ч/б, GET/POST/PUT; le/la développeur/euse; ligado/desligado/pausado.",
-            "支持 iOS/Android/Web 三端，内存/CPU使用率正常。ログイン/ログアウト/登録。",
+            "支持 iOS/Android/Web。支持 iOS/Android/Web 三端，内存/CPU使用率正常。ログイン/ログアウト/登録。",
             "Arreglado en src/a.rs, y/o en la prueba; gelesen und/oder geschrieben.",
         ] {
             assert_eq!(strike_unknown(text, &evidence()), (text.to_owned(), 0));
