@@ -44,7 +44,7 @@ fn token(found: &Captures<'_>) -> Option<PatternMatch> {
     }
 }
 
-pub static ANYWHERE: [Rule; 14] = [
+pub static ANYWHERE: [Rule; 15] = [
     rule("PRIVATE", include_str!("private_key.regex"), |found| {
         let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
         let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
@@ -87,14 +87,21 @@ pub static ANYWHERE: [Rule; 14] = [
     ),
     // The word directly before the value, or a name before it.
     rule(
-        "assword ASSWORD asswd hrase asswort ennwort pwd pw PW mdp enha lave arola eslo achtwoord passe ontrase asło senord ifre арол 密码 密碼 口令 パスワード 비밀 비번 암호 ogin og-in ign redential ser ccount enutzer ugang dentifiant suario suário огин",
+        "assword ASSWORD asswd hrase asswort ennwort pwd pw PW mdp senha clave parola heslo achtwoord passe ontrase asło senord ifre арол 密码 密碼 口令 パスワード 비밀 비번 암호 & 0 1 2 3 4 5 6 7 8 9",
         include_str!("directly.regex"),
-        |found| {
-            let (shown, range) = trimmed(found.iter().skip(1).flatten().next()?);
-            value::is_strong_password(shown).then_some((range, "password"))
-        },
+        strong,
+    ),
+    rule(
+        "ogin sername ser: ccount: redential redencia enutzer ugang dentifiant suario suário огин & / , & 0 1 2 3 4 5 6 7 8 9",
+        include_str!("login_pair.regex"),
+        strong,
     ),
 ];
+
+fn strong(found: &Captures<'_>) -> Option<PatternMatch> {
+    let (shown, range) = trimmed(found.get(1)?);
+    value::is_strong_password(shown).then_some((range, "password"))
+}
 
 fn in_context(found: &Captures<'_>) -> Option<PatternMatch> {
     let (shown, range) = trimmed(found.iter().skip(1).flatten().next()?);
