@@ -96,7 +96,7 @@ fn the_npm_package_passes_on_signals_and_exit_codes() {
     place.file(
         &program,
         "#!/bin/sh\n[ $# = 0 ] || exit $1\ntrap 'echo caught; exit 42' INT TERM\necho ready\n\
-         while :; do sleep 0.05; done\n",
+         for n in $(seq 400); do sleep 0.05; done\n",
     );
     fs::set_permissions(place.project().join(&program), fs::Permissions::from_mode(0o700)).unwrap();
     let command = || {
