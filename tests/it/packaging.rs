@@ -45,7 +45,7 @@ fn a_copy_knows_how_it_is_updated() {
     std::fs::copy(env!("CARGO_BIN_EXE_mycode"), &copy).unwrap();
     let said = stdout(&std::process::Command::new(&copy).arg("update").output().unwrap());
     assert!(
-        said.contains("mycode-copy: a copied program\nDownload the new release")
+        said.contains("mycode-copy: installed by hand\nDownload the new release")
             && said.contains("SHA256SUMS"),
         "{said}"
     );

@@ -29,6 +29,7 @@ pub struct Conversation {
     pub facts: ItemFacts,
     pub parent: Option<ParentCall>,
     pub begun_read_only: bool,
+    pub is_review: bool,
     /// Provider and model that the user chose with `/model`.
     pub chosen_model: Option<(String, String)>,
     pub turns: usize,
@@ -51,6 +52,7 @@ impl Conversation {
             facts: ItemFacts::default(),
             parent: None,
             begun_read_only: false,
+            is_review: false,
             chosen_model: None,
             turns: 0,
             project_state: project_state.to_owned(),
@@ -280,8 +282,10 @@ impl Conversation {
 
     fn write(&mut self, record: &Record) -> Result<(), LogError> {
         if self.log.is_none() {
-            let (parent, read_only) = (self.parent.clone(), self.begun_read_only);
-            let set = |meta: &mut Meta| (meta.parent, meta.read_only) = (parent, read_only);
+            let set = |meta: &mut Meta| {
+                meta.parent = self.parent.clone();
+                (meta.read_only, meta.review) = (self.begun_read_only, self.is_review);
+            };
             self.log = Some(SessionLog::create(&self.project_state, &self.id, &self.workspace, set)?);
         }
         self.write_model()?;

@@ -78,7 +78,11 @@ impl Nudges {
 
     pub fn empty(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let text = "Your last two replies were empty. Make the next call, or say what is done.".to_owned();
-        self.tell((ReminderTopic::Ending, text, "reminded: the reply was empty".to_owned()), agent, control)
+        self.tell(
+            (ReminderTopic::Ending, text, "reminded the model: the reply was empty".to_owned()),
+            agent,
+            control,
+        )
     }
 
     pub fn ending(
@@ -96,7 +100,11 @@ impl Nudges {
             return Ok(false);
         }
         let (words, short) = ending.said();
-        self.tell((ReminderTopic::Ending, words.to_owned(), format!("reminded: {short}")), agent, control)?;
+        self.tell(
+            (ReminderTopic::Ending, words.to_owned(), format!("reminded the model: {short}")),
+            agent,
+            control,
+        )?;
         Ok(true)
     }
 
@@ -125,7 +133,7 @@ impl Nudges {
         }
         self.told_facts.extend(self.facts.iter().map(|fact| fact.name));
         let lines: Vec<&str> = self.facts.iter().map(|fact| fact.line.trim_end_matches('.')).collect();
-        let short = format!("reminded: {}", lines.join("; ").replace('`', ""));
+        let short = format!("reminded the model: {}", lines.join("; ").replace('`', ""));
         let text = finish::reminder(&self.facts);
         self.tell((ReminderTopic::Finish, text, short), agent, control)?;
         Ok(true)
@@ -177,7 +185,7 @@ impl Nudges {
             return Ok(());
         }
         self.repeats.extend(&repeat.calls);
-        let short = format!("reminded: repeats {}", repeat.shown);
+        let short = format!("reminded the model: repeats {}", repeat.shown);
         self.tell((ReminderTopic::Repeat, repeat.words(), short), agent, control)
     }
 
@@ -189,7 +197,7 @@ impl Nudges {
             return Ok(());
         }
         self.deadline_stage = stage;
-        let (text, short) = (deadline.words(stage), format!("reminded: {}", deadline.words(stage)));
+        let (text, short) = (deadline.words(stage), format!("reminded the model: {}", deadline.words(stage)));
         self.tell((ReminderTopic::Deadline, text, short), agent, control)
     }
 }

@@ -85,7 +85,9 @@ impl ReplyRequest<'_> {
                     fitting.refusals += 1;
                     self.make_room(&error, &fitting);
                     let ProviderError::ContextFull(message) = error else { continue };
-                    self.control.notice(Level::Warning, texts::context_limit(&message));
+                    if fitting.refusals == 1 {
+                        self.control.notice(Level::Warning, texts::context_limit(&message));
+                    }
                     fitting.refused = Some((next.built.ledger.total(), message));
                 }
                 Err(error) => {

@@ -142,6 +142,8 @@ pub enum Origin {
     Server,
     /// Learned from a request that the server refused as too long.
     Error,
+    /// Recorded with a session's requests.
+    Session,
     Default,
 }
 

@@ -116,7 +116,7 @@ impl ProviderError {
             }
             Self::BadRequest { .. } => "the server's message says what it did not accept; check --model",
             Self::ContextFull(_) => {
-                "set context_window to the model's real size in config.toml, or run /compact and try again"
+                "if the model's window is larger, set context_window in config.toml; otherwise start a new session with less text"
             }
             Self::WrongEndpoint { .. } => {
                 "use provider = \"openai\", which tries both endpoints (chat and responses use only one), and check --base-url"

@@ -342,7 +342,7 @@ pub fn rewound(done: &RewindDone) -> String {
         (RewindScope::Both, 0) => "Rewound the conversation; no files were changed.".to_owned(),
         (part, _) => format!("Rewound {}: restored {restored}.", part.into_str()),
     };
-    if !done.done.is_empty() {
+    if !done.done.is_empty() || done.part.conversation() {
         text.push_str(" Another rewind can undo this.");
     }
     for (path, why) in done.left.iter().take(LISTED) {

@@ -80,7 +80,11 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
                 Arc::new(Unconfigured)
             }
             None => {
-                return Err(Failure::config("no model is configured", unconfigured::ADVICE));
+                let what = cli.model.model.as_ref().map_or_else(
+                    || "no model is configured".to_owned(),
+                    |model| format!("neither a key nor a server is configured for {model}"),
+                );
+                return Err(Failure::config(what, unconfigured::ADVICE));
             }
         },
     };

@@ -34,16 +34,20 @@ pub fn ask_busy(project_state: &Path, workspace: &Path, log: PathBuf) -> Result<
         Some(pid) => (format!("process {pid}"), "[t] take over, closing the other   "),
         None => ("another process".to_owned(), ""),
     };
-    report::print(&format!(
-        "Session {id} is open in {place}.\n[f] fork and continue in the copy (default)   {take_over}[q] quit: "
-    ))?;
-    match (answer()?.as_str(), holder) {
-        ("q" | "quit" | "n" | "no", _) => Ok(None),
-        ("t" | "take over", Some(pid)) if log::end_holder(pid, &log) => Ok(Some(log)),
-        ("t" | "take over", _) => Err(Failure::task(
-            format!("session {id} is still open in {place}"),
-            "end that mycode, or continue in a copy with --fork",
-        )),
-        _ => Ok(Some(stored::fork(project_state, workspace, &log)?)),
+    report::print(&format!("Session {id} is open in {place}.\n"))?;
+    loop {
+        report::print(&format!("[f] fork and continue in the copy (default)   {take_over}[q] quit: "))?;
+        match (answer()?.as_str(), holder) {
+            ("q" | "quit" | "n" | "no", _) => return Ok(None),
+            ("t" | "take over", Some(pid)) if log::end_holder(pid, &log) => return Ok(Some(log)),
+            ("t" | "take over", _) => {
+                return Err(Failure::task(
+                    format!("session {id} is still open in {place}"),
+                    "end that mycode, or continue in a copy with --fork",
+                ));
+            }
+            ("" | "f" | "fork", _) => return Ok(Some(stored::fork(project_state, workspace, &log)?)),
+            _ => {}
+        }
     }
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use base::model::request::Message;
 
 /// The result given to an unanswered call.
-pub const LOST_RESULT: &str =
-    "error INTERRUPTED: the program stopped before this call finished; its effect is unknown";
+pub const LOST_RESULT: &str = "error INTERRUPTED: the program stopped before this call finished, maybe before it began; its effect is unknown";
 
 /// Something that carries a message; the normalizer moves it as a unit.
 pub trait Paired {

@@ -49,7 +49,8 @@ fn newest(mut logs: Vec<(PathBuf, u64)>) -> Vec<(PathBuf, u64)> {
 }
 
 pub fn last(project_state: &Path) -> Option<PathBuf> {
-    newest(files(project_state)).into_iter().next().map(|(path, _)| path)
+    let mut paths = newest(files(project_state)).into_iter().map(|(path, _)| path);
+    paths.find(|path| !meta(path).is_some_and(|meta| meta.review))
 }
 
 pub fn project_of(projects: &Path, id: &str) -> Option<PathBuf> {

@@ -76,6 +76,7 @@ impl SessionLog {
             parent: None,
             origin: None,
             read_only: false,
+            review: false,
         };
         set(&mut meta);
         if let Err(error) = log.append(&Record::Meta(meta)) {

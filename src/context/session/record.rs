@@ -97,6 +97,9 @@ pub struct Meta {
     /// It was begun at that permission level, and stays there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
+    /// A review, which isn't continued as the last session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
 }
 
 /// The session of another agent that this one continues.

@@ -90,10 +90,10 @@ pub struct App {
     /// Changes of mode and permission not confirmed yet; until then, confirmations are outdated.
     pub modes_sent: u32,
     pub permissions_sent: u32,
-    /// Ctrl-C was pressed on an empty composer; the next one quits.
-    pub quit_armed: bool,
-    /// Esc was pressed while idle; the next one clears the composer or opens the rewind list.
-    pub escape_armed: bool,
+    /// Ctrl-C was pressed on an empty composer; until then, the next one quits.
+    pub quit_armed: Option<Duration>,
+    /// Esc was pressed while idle; until then, the next one clears the composer or opens the rewind list.
+    pub escape_armed: Option<Duration>,
     pub hint: Option<String>,
     /// The row where the mouse button went down.
     pub pressed: Option<u16>,
@@ -122,6 +122,7 @@ impl App {
         self.questions.first().is_some_and(OpenQuestion::waits)
             || (self.turn.is_some() && self.questions.is_empty())
             || self.compacting.is_some()
+            || self.quit_armed.or(self.escape_armed).is_some()
     }
 
     pub fn send(&mut self, op: impl Into<Op>) {

@@ -123,7 +123,7 @@ impl PlainChat {
                 Some(()) = interrupt.next() => {
                     let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
                     self.take_in(Msg::Key(key));
-                    self.quit |= self.app.quit_armed;
+                    self.quit |= self.app.quit_armed.is_some();
                 }
                 _ = killed.next() => return Ok(TuiOutcome::Killed),
                 event = events.recv() => match event {

@@ -37,7 +37,7 @@ pub fn goes_on(run: &CommandRun, cx: &ToolCx, id: u32, file: &Path, waited: Dura
     let by_user = waited < run.timeout;
     let seconds = (run.timeout.as_secs_f64() * 100.0).round() / 100.0;
     let what = match by_user {
-        true => "The user moved this command to the background; it keeps running".to_owned(),
+        true => "Moved to the background by the user; it keeps running".to_owned(),
         false => format!("Still running after {seconds} s, now"),
     };
     let note = format!(
@@ -63,7 +63,7 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
     match outcome.exit {
         _ if outcome.cancelled => {
             envelope =
-                Envelope::error(ErrorCode::Interrupted, "the user interrupted the command; it was killed");
+                Envelope::error(ErrorCode::Interrupted, "interrupted by the user; the command was killed");
         }
         _ if outcome.timed_out => {
             envelope.status = Status::Error;

@@ -220,10 +220,7 @@ fn a_running_command_moves_to_the_background() {
     screen.wait("Meanwhile.");
     screen.wait("· 1 job ·");
     let sent = server.requests()[1].raw.clone();
-    assert!(
-        sent.contains("The user moved this command to the background; it keeps running as job 1."),
-        "{sent}"
-    );
+    assert!(sent.contains("Moved to the background by the user; it keeps running as job 1."), "{sent}");
     // Without a command it is the cursor's key, as in a shell.
     screen.keys("ac\u{2}b");
     screen.wait("› abc");

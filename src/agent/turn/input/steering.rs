@@ -16,7 +16,7 @@ use base::protocol::notice as texts;
 use base::{clock, sanitize};
 use context::session::log::LogError;
 
-/// Records it, the user's own commands first; returns whether there was anything.
+/// Records it, the user's own commands first. Returns whether there was a message: a command alone asks nothing of the model.
 pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> Result<bool, LogError> {
     let events = &control.events;
     let mut any = false;
@@ -29,7 +29,6 @@ pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> R
         let text = agent.dispatcher.cx.redactor.redact_typed(&format!("!{command}")).into_owned();
         let _ = events.send(Event::Steered { text });
         run_command(agent, &command, control).await?;
-        any = true;
     }
     for text in control.take_steering() {
         if control.cancel.is_cancelled() {

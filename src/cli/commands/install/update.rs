@@ -45,10 +45,10 @@ fn way(exe: &Path, source: &Path, exists: &dyn Fn(&Path) -> bool) -> (String, St
     }
     let exe = exe.display();
     let command = format!(
-        "Download the new release from where you got this one, check it (sha256sum -c SHA256SUMS), and put its mycode over \
-         {exe}. Running sessions keep the old one."
+        "Download the new release from where you got this one, check it (sha256sum -c SHA256SUMS), and replace \
+         {exe} with it. Running sessions keep the old one."
     );
-    ("a copied program".to_owned(), command)
+    ("installed by hand".to_owned(), command)
 }
 
 /// Cargo records the source of an installed program: `mycode 0.1.0 (path+file:///src)`,

@@ -45,7 +45,7 @@ pub fn run(cli: &SharedArgs, args: &ContextArgs) -> Result<(), Failure> {
     let model = replay.prefix.parts().params.model.to_string();
     let named = cli.model.context_window.is_none() && !model.is_empty();
     let ran_with = read.records.iter().rev().find_map(|record| match record {
-        Record::Request(request) => Some((request.window?, Origin::Server)),
+        Record::Request(request) => Some((request.window?, Origin::Session)),
         _ => None,
     });
     let window = named.then(|| opened.loaded.context_for(&model, ran_with));

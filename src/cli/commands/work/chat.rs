@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use clap::Args;
 
-use crate::cli::args::SharedArgs;
+use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open::SessionSelector;
 use crate::cli::setup::{agent_setup, ask, questions};
@@ -16,6 +16,7 @@ use context::session::log;
 use frontend::tui::plain;
 use frontend::tui::run::{self as tui, TuiOutcome};
 use frontend::tui::terminal::{keymap, setup};
+use tools::arguments::translate::quoted;
 
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
@@ -87,16 +88,31 @@ pub async fn chat(
         tui::run(handle.ops, handle.events, prompt, screen).await?
     };
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
+    if matches!(outcome, TuiOutcome::Killed) {
+        let _ = report::say("A signal ended this chat, as when another mycode takes its session over.\n");
+    }
     // An empty session has no log to continue.
     if let Some(id) = session.filter(|id| log::path_of(&project_state, id).exists()) {
-        let folder = cli.model.folder.as_ref().map(|folder| format!(" --cd {}", folder.display()));
-        let _ = report::say(&format!("Continue with: mycode resume {id}{}\n", folder.unwrap_or_default()));
+        let _ = report::say(&format!("Continue with: mycode resume {id}{}\n", options(&cli.model)));
     }
     Ok(match outcome {
         TuiOutcome::Quit => 0,
         TuiOutcome::AgentGone => ExitCode::Failed as u8,
         TuiOutcome::Killed => ExitCode::Interrupted as u8,
     })
+}
+
+/// What of the command line another start needs, too.
+fn options(model: &ModelArgs) -> String {
+    let folder = model.folder.as_ref().map(|folder| folder.display().to_string());
+    let given = [
+        ("--cd", folder.as_ref()),
+        ("--base-url", model.base_url.as_ref()),
+        ("--model", model.model.as_ref()),
+        ("--api-key-env", model.api_key_env.as_ref()),
+    ];
+    let given = given.into_iter().filter_map(|(name, value)| Some(format!(" {name} {}", quoted(value?))));
+    given.collect()
 }
 
 /// By flag, by `MYCODE_PLAIN=1`, or because the terminal can't do more.

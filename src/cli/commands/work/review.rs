@@ -102,6 +102,7 @@ async fn review(roles: &mut Roles, args: &ReviewArgs) -> Result<ReviewOutcome, F
         eprintln!("Nothing changed, so there is nothing to review.");
         return Ok(ReviewOutcome::default());
     }
+    roles.session.conversation.is_review = true;
     roles.begin("Review of the changes").or_task("the session can't be written", "check the disk space")?;
     let agents = &roles.session.agents;
     let cx = agents.dispatcher.cx.clone();

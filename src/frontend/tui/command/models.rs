@@ -66,6 +66,13 @@ fn set_effort(app: &mut App, level: &str) {
     app.send(Idle::SetEffort { level: level.to_owned() });
 }
 
+pub fn switch(app: &mut App, model: &str) {
+    if app.turn.is_some() {
+        app.hint = Some(format!("model: {model}, from the next turn on"));
+    }
+    app.send(Idle::SetModel { model: model.to_owned() });
+}
+
 pub fn models(app: &mut App) {
     if app.session.as_ref().is_some_and(|info| !info.has_model()) {
         app.inform(NO_MODEL);

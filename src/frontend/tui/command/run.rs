@@ -42,7 +42,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
     match name {
         "help" => show::help(app, args),
         "model" if args.is_empty() => models::models(app),
-        "model" => app.send(Idle::SetModel { model: args.to_owned() }),
+        "model" => models::switch(app, args),
         "permission" => permission(app, args),
         "mode" => mode(app, args),
         "context" => show::context(app, args),

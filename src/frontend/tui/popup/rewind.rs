@@ -64,18 +64,13 @@ impl RewindPicker {
         Self { list: PickList::new(points), page: None }
     }
 
-    /// What to do at once, if there is nothing to choose.
-    pub fn show(&mut self, preview: RewindPreview, theme: Theme) -> Option<Undo> {
+    pub fn show(&mut self, preview: RewindPreview) {
         let part = match (preview.point.conversation, preview.rows.is_empty()) {
             (true, true) => RewindScope::Conversation,
             (true, false) => RewindScope::Both,
             (false, _) => RewindScope::Files,
         };
-        if part == RewindScope::Conversation && preview.outside.is_empty() && !theme.is_plain() {
-            return Some(Undo::Rewind { point: preview.point.id, part, force: false });
-        }
         self.page = Some(Page { preview, part, force: false, top: 0 });
-        None
     }
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {

@@ -315,11 +315,16 @@ fn turn_ended(app: &mut App, end: TurnEnd) {
     viewing::refresh(app);
     end_turn(app);
     let label = app.turn_label.take();
-    if let Some(text) = end.reason.returned()
-        && app.composer.is_empty()
-    {
-        app.composer.restore(label.unwrap_or(text));
-        app.returned = Some(app.composer.full_text());
+    if let Some(text) = end.reason.returned() {
+        let lines = format!("\n{text}\n");
+        app.queued.retain(|queued| !lines.contains(&format!("\n{queued}\n")));
+        match app.composer.is_empty() || app.composer.text() == text {
+            true => {
+                app.composer.restore(label.unwrap_or(text));
+                app.returned = Some(app.composer.full_text());
+            }
+            false => app.composer.prepend(label.unwrap_or(text)),
+        }
     }
     app.print(TranscriptEntry::TurnEnd(end));
 }

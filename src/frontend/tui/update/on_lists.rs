@@ -44,17 +44,16 @@ pub fn apply(app: &mut App, event: Event) {
         }
         (Event::RewindPoints(points), _) if points.is_empty() => app.inform("Nothing to rewind yet."),
         (Event::RewindPoints(points), popup) => *popup = Some(Popup::Rewind(RewindPicker::new(points))),
-        (Event::RewindPreview(preview), Some(Popup::Rewind(picker))) => {
-            if let Some(rewind) = picker.show(preview, app.theme) {
-                app.popup = None;
-                app.send(rewind);
-            }
-        }
+        (Event::RewindPreview(preview), Some(Popup::Rewind(picker))) => picker.show(preview),
         (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.output = Some((id, text)),
         (Event::Transcript { agent, items }, Some(Popup::Pager(pager)))
             if pager.kind.shows_items(agent.is_some()) =>
         {
             pager.fill(cell::of_items(&items)).into_iter().for_each(|op| app.send(op));
+        }
+        (Event::Changes(changes), popup @ Some(Popup::Pager(_))) if changes.files.is_empty() => {
+            *popup = None;
+            app.inform("No changes.");
         }
         (Event::Changes(changes), Some(Popup::Pager(pager)))
             if pager.kind == (PagerKind::Changes { turn: changes.turn }) =>

@@ -1,5 +1,7 @@
 //! The reducer: a message in, changed state and commands out. No I/O, no waiting.
 
+use std::time::Duration;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 
 use super::composer_keys::{self, TakenKey};
@@ -17,6 +19,8 @@ use base::protocol::op::{Control, Undo};
 use base::text;
 
 const WHEEL_ROWS: usize = 3;
+/// How long "again to quit" holds.
+const AGAIN: Duration = Duration::from_secs(2);
 
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     if matches!(msg, Msg::Key(_) | Msg::Paste(_)) {
@@ -73,11 +77,13 @@ fn tick(app: &mut App) {
     if let Some(reply) = app.questions.first_mut().and_then(|question| question.due(now, size)) {
         take_reply(app, reply);
     }
+    if app.quit_armed.or(app.escape_armed).is_some_and(|until| until <= now) {
+        (app.quit_armed, app.escape_armed, app.hint) = (None, None, None);
+    }
 }
 
 fn paste(app: &mut App, text: &str) {
-    app.quit_armed = false;
-    app.hint = None;
+    (app.quit_armed, app.escape_armed, app.hint) = (None, None, None);
     let question = app.questions.first_mut().filter(|question| question.armed);
     let taken = match (question, &mut app.popup) {
         (Some(question), _) => question.paste(text),
@@ -95,8 +101,9 @@ fn paste(app: &mut App, text: &str) {
 fn on_key(app: &mut App, key: KeyEvent) {
     app.hint = None;
     let chord = std::mem::take(&mut app.chord);
-    let quit_armed = std::mem::take(&mut app.quit_armed);
-    let escape_armed = std::mem::take(&mut app.escape_armed);
+    let still = |until: Option<Duration>| until.is_some_and(|until| app.now < until);
+    let (quit_armed, escape_armed) = (still(app.quit_armed), still(app.escape_armed));
+    (app.quit_armed, app.escape_armed) = (None, None);
     match keymap::action(KeyPlace::Everywhere, key) {
         Some(Action::Suspend) => return app.command(Cmd::Suspend),
         Some(Action::Redraw) => return app.command(Cmd::ClearScreen { forget: false }),
@@ -160,7 +167,7 @@ fn cancel(app: &mut App, quit_armed: bool) {
     } else if quit_armed {
         app.command(Cmd::Quit);
     } else {
-        app.quit_armed = true;
+        app.quit_armed = Some(app.now + AGAIN);
         app.hint = Some(format!("{} again to quit", keymap::name(Action::Cancel)));
     }
 }
@@ -177,7 +184,7 @@ fn quit(app: &mut App, armed: bool) {
         return app.command(Cmd::Quit);
     }
     let what = text::plural(jobs, "job");
-    app.quit_armed = true;
+    app.quit_armed = Some(app.now + AGAIN);
     app.hint = Some(format!("{} again to quit; this ends {what}", keymap::name(Action::Quit)));
 }
 
@@ -189,7 +196,7 @@ fn escape(app: &mut App, armed: bool) {
     } else if armed {
         clear(app);
     } else {
-        app.escape_armed = true;
+        app.escape_armed = Some(app.now + AGAIN);
         let what = if app.composer.is_empty() { "rewind" } else { "clear" };
         app.hint = Some(format!("{} again to {what}", keymap::name(Action::Escape)));
     }

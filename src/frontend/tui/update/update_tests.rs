@@ -202,6 +202,20 @@ fn prompt_returned() {
     assert_eq!(app.composer.text(), "hello a/b");
 }
 
+#[test]
+fn what_was_queued_comes_back_with_the_message() {
+    let mut app = app();
+    for text in ["hello", "and more"] {
+        type_text(&mut app, text);
+        key(&mut app, KeyCode::Enter);
+    }
+    type_text(&mut app, "draft");
+    let returned = Some("hello\nand more".to_owned());
+    event(&mut app, ended(EndReason::Interrupted { prompt_returned: returned }));
+    assert!(app.queued.is_empty());
+    assert_eq!(app.composer.text(), "hello\nand more\ndraft");
+}
+
 /// A letter that no other follows.
 fn letter_alone(app: &mut App, letter: char) -> Vec<Cmd> {
     assert!(key(app, KeyCode::Char(letter)).is_empty());

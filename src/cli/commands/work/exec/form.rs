@@ -10,6 +10,7 @@ use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use agent::assemble::Setup;
 use base::config::permission_rules;
+use base::format::picture;
 use base::protocol::claude_tools;
 use base::protocol::op::Attachment;
 use base::{file, path};
@@ -20,6 +21,7 @@ use tools::mcp::servers;
 use tools::registry;
 
 const MAX_IMAGE: u64 = 32 * 1024 * 1024;
+const A_PICTURE: &str = "name a picture (PNG, JPEG, GIF or WebP) of at most 32 MiB";
 /// Claude's SDKs set it to learn when nothing more will come.
 const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
 
@@ -109,8 +111,11 @@ impl FormArgs {
     pub fn images(&self) -> Result<Vec<Attachment>, Failure> {
         let read = |file: &PathBuf| {
             let name = file.display().to_string();
-            let (bytes, _) = file::read(&path::follow(file), MAX_IMAGE)
-                .or_usage(format!("--image {name}"), "name a picture file of at most 32 MiB")?;
+            let (bytes, _) =
+                file::read(&path::follow(file), MAX_IMAGE).or_usage(format!("--image {name}"), A_PICTURE)?;
+            if !picture::is_picture(&bytes) {
+                return Err(Failure::usage(format!("--image {name}: it isn't a picture"), A_PICTURE));
+            }
             Ok(Attachment::Image { name, bytes })
         };
         self.image.iter().map(read).collect()
