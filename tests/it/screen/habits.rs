@@ -281,6 +281,8 @@ fn what_is_rewound_leaves_the_screen() {
     screen.keys("\u{1b}");
     screen.wait("Rewind to before");
     screen.keys("\r");
+    screen.wait("from the conversation");
+    screen.keys("\r");
     let shown = screen.wait_for("the last message to be edited", |shown| {
         shown.contains("Answer one.") && shown.contains("› second") && !shown.contains("Answer two.")
     });
