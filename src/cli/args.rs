@@ -11,6 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use base::config::mode::Mode;
 use base::config::settings::{Permission, ProviderKind};
 use base::config::theme::ThemeName;
+use tools::arguments::translate::quoted;
 
 /// What every command is given; `command_line` makes it global.
 #[derive(Args, Clone, Debug, Default)]
@@ -156,4 +157,19 @@ where
     T::Err: Display + std::fmt::Debug,
 {
     PossibleValuesParser::new(words).try_map(|word| word.parse::<T>().map_err(|error| error.to_string()))
+}
+
+impl ModelArgs {
+    /// What another start in the same session needs of these, as words for a shell.
+    pub fn for_resume(&self) -> String {
+        let folder = self.folder.as_ref().map(|folder| folder.display().to_string());
+        let given = [
+            ("--cd", folder.as_ref()),
+            ("--base-url", self.base_url.as_ref()),
+            ("--model", self.model.as_ref()),
+            ("--api-key-env", self.api_key_env.as_ref()),
+        ];
+        let given = given.into_iter().filter_map(|(name, value)| Some(format!(" {name} {}", quoted(value?))));
+        given.collect()
+    }
 }

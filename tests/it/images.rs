@@ -25,6 +25,16 @@ fn place() -> Workplace {
     place
 }
 
+#[test]
+fn what_is_no_picture_is_refused() {
+    let place = Workplace::new();
+    place.file("a.py", "x = 1\n");
+    let server = FakeServer::start(Vec::new());
+    let (_, error) = run(&place, &server, ["openai", "m"], &["--image", "a.py", "look"]);
+    assert!(error.contains("--image a.py: it isn't a picture"), "{error}");
+    assert!(server.requests().is_empty());
+}
+
 /// Runs `exec` with a provider and a model; what the user sees.
 fn run(place: &Workplace, server: &FakeServer, with: [&str; 2], args: &[&str]) -> (String, String) {
     let url = match with[0] {

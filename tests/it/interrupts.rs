@@ -181,6 +181,23 @@ async fn what_never_began_comes_back() {
     assert_eq!(partial, 0, "{:?}", agent.seen);
 }
 
+/// A command that was typed during a turn runs then; it asks nothing of the model.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_during_a_turn_costs_no_request() {
+    let place = Workplace::new();
+    let server = FakeServer::start(vec![answer().text("Done.").gated().into()]);
+    let config = format!("base_url = \"{}\"\nmodel = \"m\"\npermission = \"full\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, true);
+    agent.send(Work::Submit { text: "go".to_owned() });
+    agent.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
+    agent.send(Work::RunCommand { command: "touch a".to_owned() });
+    server.wait_for_requests(1);
+    server.release(10_000);
+    tokio::time::timeout(PATIENCE, agent.end()).await.unwrap();
+    assert!(place.project().join("a").exists());
+    assert_eq!(server.requests().len(), 1);
+}
+
 #[tokio::test]
 async fn later_calls_of_a_reply_changed_nothing() {
     let place = Workplace::new();

@@ -53,6 +53,27 @@ fn what_is_not_committed_is_reviewed() {
 }
 
 #[test]
+fn a_review_is_no_session_to_continue() {
+    let place = place();
+    let server = FakeServer::start(vec![
+        answer().text("One.").into(),
+        say("It FAILs."),
+        say(&finding("high")),
+        answer().text("Two.").into(),
+    ]);
+    let url = server.base_url();
+    let exec = |args: &[&str]| {
+        let all = [&["exec", "--base-url", &url, "--model", "m"], args].concat();
+        place.command(&all).output().unwrap()
+    };
+    exec(&["the task"]);
+    review(&place, &server, &[]);
+    assert_eq!(stdout(&exec(&["-c", "go on"])), "Two.\n");
+    let last = &server.requests()[3].raw;
+    assert!(last.contains("the task") && !last.contains("Review of the changes"), "{last}");
+}
+
+#[test]
 fn only_grave_findings_and_failed_checks_fail() {
     let place = place();
     let server = FakeServer::start(vec![say(&finding("low"))]);

@@ -266,6 +266,25 @@ fn commands_of_other_agents() {
 }
 
 #[test]
+fn what_was_queued_comes_back_with_an_unanswered_message() {
+    let server = FakeServer::start(vec![answer().text("Late.").gated().into()]);
+    let place = Workplace::new();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("· ask");
+    screen.keys("hello\r");
+    server.wait_for_requests(1);
+    screen.keys("and more\r");
+    screen.wait("queued: and more");
+    screen.keys("draft\u{1b}");
+    let shown = screen.wait("No reply had arrived yet");
+    assert!(
+        shown.contains("› hello") && shown.contains("  and more") && shown.contains("  draft"),
+        "{shown}"
+    );
+    assert!(!shown.contains("queued:"), "{shown}");
+}
+
+#[test]
 fn what_is_rewound_leaves_the_screen() {
     let server =
         FakeServer::start(vec![answer().text("Answer one.").into(), answer().text("Answer two.").into()]);

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use clap::Args;
 
-use crate::cli::args::{ModelArgs, SharedArgs};
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open::SessionSelector;
 use crate::cli::setup::{agent_setup, ask, questions};
@@ -16,7 +16,6 @@ use context::session::log;
 use frontend::tui::plain;
 use frontend::tui::run::{self as tui, TuiOutcome};
 use frontend::tui::terminal::{keymap, setup};
-use tools::arguments::translate::quoted;
 
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
@@ -93,26 +92,13 @@ pub async fn chat(
     }
     // An empty session has no log to continue.
     if let Some(id) = session.filter(|id| log::path_of(&project_state, id).exists()) {
-        let _ = report::say(&format!("Continue with: mycode resume {id}{}\n", options(&cli.model)));
+        let _ = report::say(&format!("Continue with: mycode resume {id}{}\n", cli.model.for_resume()));
     }
     Ok(match outcome {
         TuiOutcome::Quit => 0,
         TuiOutcome::AgentGone => ExitCode::Failed as u8,
         TuiOutcome::Killed => ExitCode::Interrupted as u8,
     })
-}
-
-/// What of the command line another start needs, too.
-fn options(model: &ModelArgs) -> String {
-    let folder = model.folder.as_ref().map(|folder| folder.display().to_string());
-    let given = [
-        ("--cd", folder.as_ref()),
-        ("--base-url", model.base_url.as_ref()),
-        ("--model", model.model.as_ref()),
-        ("--api-key-env", model.api_key_env.as_ref()),
-    ];
-    let given = given.into_iter().filter_map(|(name, value)| Some(format!(" {name} {}", quoted(value?))));
-    given.collect()
 }
 
 /// By flag, by `MYCODE_PLAIN=1`, or because the terminal can't do more.

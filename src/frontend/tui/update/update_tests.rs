@@ -152,6 +152,10 @@ fn double_escape() {
     key(&mut app, KeyCode::Esc);
     assert!(app.composer.is_empty());
     assert_eq!(key(&mut app, KeyCode::Esc), [], "one more only offers to go back");
+    app.now += Duration::from_secs(3);
+    update(&mut app, Msg::Tick);
+    assert!(app.hint.is_none() && !app.needs_tick());
+    assert_eq!(key(&mut app, KeyCode::Esc), [], "the offer holds for a moment");
     key(&mut app, KeyCode::Left);
     assert_eq!(key(&mut app, KeyCode::Esc), [], "another key in between begins anew");
     assert_eq!(key(&mut app, KeyCode::Esc), [Cmd::Send(Op::Undo(Undo::ListPoints))]);
@@ -200,20 +204,6 @@ fn prompt_returned() {
     event(&mut app, ended(failed));
     type_text(&mut app, " a/b");
     assert_eq!(app.composer.text(), "hello a/b");
-}
-
-#[test]
-fn what_was_queued_comes_back_with_the_message() {
-    let mut app = app();
-    for text in ["hello", "and more"] {
-        type_text(&mut app, text);
-        key(&mut app, KeyCode::Enter);
-    }
-    type_text(&mut app, "draft");
-    let returned = Some("hello\nand more".to_owned());
-    event(&mut app, ended(EndReason::Interrupted { prompt_returned: returned }));
-    assert!(app.queued.is_empty());
-    assert_eq!(app.composer.text(), "hello\nand more\ndraft");
 }
 
 /// A letter that no other follows.
