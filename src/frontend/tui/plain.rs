@@ -31,6 +31,8 @@ const WIDTH: u16 = 80;
 /// Effectively unlimited: all rows of a question or a page.
 const ROWS: u16 = u16::MAX;
 const LIST_ROWS: usize = 13;
+/// What "12. " takes more than the mark of a row.
+const NUMBER: usize = 2;
 const REASONING_CHARS: usize = 240;
 /// How long to wait for a command's answer before printing a list or taking a script's next line.
 const ANSWER: Duration = Duration::from_millis(300);
@@ -309,7 +311,11 @@ impl PlainChat {
             // Start at the first row, so that the numbers match.
             self.press(KeyCode::Home);
             self.asked = Some(0);
-            let lines = self.app.popup.as_ref().map(|popup| popup.lines(width, LIST_ROWS, theme));
+            let lines = self
+                .app
+                .popup
+                .as_ref()
+                .map(|popup| popup.lines(width.saturating_sub(NUMBER), LIST_ROWS, theme));
             return self.list(&lines.unwrap_or_default());
         }
         let Some(question) = self.app.questions.first_mut().filter(|first| self.asked != Some(first.id))
@@ -345,7 +351,7 @@ impl PlainChat {
             let text = line.trim_start_matches('▸').trim();
             self.print(&if is_row { format!("{number}. {text}") } else { text.to_owned() });
         }
-        self.print("Type a number to choose, words to search, or an empty line to close.")
+        self.print("Type a number, words to search, or nothing to close.")
     }
 
     fn prompt(&mut self, wanted: bool) -> io::Result<()> {

@@ -37,10 +37,15 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     // Rules are compared word by word, split at single spaces.
     let plain =
         |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    let sub = words.get(1).copied();
+    // A module that builds, tests or checks; others could do anything.
+    if name.starts_with("python") && sub == Some("-m") && one.assessment.risk == Risk::Workspace {
+        let module = words.get(2).filter(|module| plain(program) && plain(module))?;
+        return Some(format!("{program} -m {module}"));
+    }
     if reckless || !plain(program) {
         return None;
     }
-    let sub = words.get(1).copied();
     if sub == Some("run") && NAMED_SCRIPTS.contains(&name) {
         let script = words.get(2).filter(|script| plain(script) && !script.starts_with(['-', '.', '/']))?;
         return Some(format!("{program} run {script}"));

@@ -29,6 +29,7 @@ pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> R
         let text = agent.dispatcher.cx.redactor.redact_typed(&format!("!{command}")).into_owned();
         let _ = events.send(Event::Steered { text });
         run_command(agent, &command, control).await?;
+        agent.conversation.usage.forget_report();
     }
     for text in control.take_steering() {
         if control.cancel.is_cancelled() {

@@ -134,7 +134,7 @@ impl OpenQuestion {
         let own_room = if self.armed { room } else { room.saturating_sub(1) };
         let (mut lines, caret) = match &self.form {
             QuestionForm::Approval(form) => form.lines(width, own_room, theme, self.armed),
-            QuestionForm::Ask(form) => form.lines(width, own_room, theme),
+            QuestionForm::Ask(form) => form.lines(width, own_room, theme, self.armed),
         };
         if !self.armed {
             lines.push(Line::styled("  Press Tab to answer, or keep typing", theme.warning()));
@@ -207,7 +207,7 @@ impl Ask {
             .then(|| ApprovalReply::Answer(Answer::Replies { replies: std::mem::take(&mut self.replies) }))
     }
 
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
+    pub fn lines(&self, width: usize, room: usize, theme: Theme, armed: bool) -> LinesWithCaret {
         let Some(question) = self.current() else { return (Vec::new(), None) };
         let mut mark = "? ".to_owned();
         if self.questions.len() > 1 {
@@ -232,12 +232,12 @@ impl Ask {
         let row = rows.iter().rposition(|row| row.start <= self.own.cursor()).unwrap_or(0);
         let column = wrap::width(&self.own.text()[rows[row].start..self.own.cursor()]);
         let mut own = Vec::new();
-        for (number, range) in rows.iter().enumerate() {
+        for (number, range) in rows.iter().enumerate().filter(|_| armed) {
             let mark = if number == 0 { "› " } else { "  " };
             let text = Span::raw(self.own.text()[range.clone()].to_owned());
             own.push(Line::from(vec![Span::styled(mark, theme.accent()), text]));
         }
-        if before == 0 {
+        if before == 0 && armed {
             let escape = if self.replies.is_empty() { "Esc to stop" } else { "Esc to go back" };
             let help = match (question.optional, question.options.is_empty()) {
                 (true, _) => "Type an answer · Enter to skip",
