@@ -106,18 +106,23 @@ fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult)
         .iter()
         .rev()
         .take_while(|other| now.saturating_sub(other.arrived_at) <= IN_VIEW)
-        .filter(|other| other.form() == FormName::Full);
+        .filter(|other| other.form() <= FormName::Filtered && references::of(other).next().is_none());
     for other in earlier {
         let Item::ToolResult(before) = &*other.item else { continue };
         if before.tool != result.tool {
             continue;
         }
         let is_view = path.is_some() && working_set::viewed_path(&other.item) == path;
-        if other.text() == entry.text() {
+        // Both are shortened in the same way, if at all.
+        if before.envelope.wire() == result.envelope.wire() {
             let path = path.filter(|_| is_view);
             return Some(references::same(other.id, path, before.envelope.data.subject()));
         }
-        if is_view && hash.is_some() && working_set::content_hash(&other.item) == hash {
+        if is_view
+            && other.form() == FormName::Full
+            && hash.is_some()
+            && working_set::content_hash(&other.item) == hash
+        {
             in_view.push(other);
         }
     }

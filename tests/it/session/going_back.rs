@@ -186,6 +186,26 @@ fn the_story_of_an_item_tells_that_it_came_back() {
 }
 
 #[test]
+fn a_shortened_result_that_comes_again_is_a_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut conversation = Conversation::new(folder.path(), folder.path());
+    conversation.record(Item::User(UserMessage::new("begin"))).unwrap();
+    let limits = Thresholds::of(Profile::Default, 128_000);
+    let lines: String = (1..6_000).map(|line| format!("line {line} of a long output\n")).collect();
+    let mut shorten = || {
+        let [_, id] =
+            tool(&mut conversation, "Bash", Envelope::success("").with_body("output", lines.clone()));
+        let batch = ToolResultCompressor::on_arrival(&conversation.state.history, &limits).unwrap();
+        conversation.adopt(&batch).unwrap();
+        (id, conversation.state.history.entry(id).unwrap().text().to_owned())
+    };
+    let (first, shown) = shorten();
+    assert!(shown.contains("line 1 of") && shown.len() < lines.len() / 2, "{shown}");
+    assert_eq!(shorten().1, format!("[the same output as {first}]"));
+    assert_eq!(shorten().1, format!("[the same output as {first}]"), "not as a reference");
+}
+
+#[test]
 fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
     let folder = tempfile::tempdir().unwrap();
     let mut conversation = Conversation::new(folder.path(), folder.path());
