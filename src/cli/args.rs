@@ -160,14 +160,14 @@ where
 }
 
 impl ModelArgs {
-    /// What another start in the same session needs of these, as words for a shell.
-    pub fn for_resume(&self) -> String {
+    /// What another start in the same session needs of these, as words for a shell. `model` is the one in use.
+    pub fn for_resume(&self, model: &str) -> String {
         let folder = self.folder.as_ref().map(|folder| folder.display().to_string());
         let given = [
-            ("--cd", folder.as_ref()),
-            ("--base-url", self.base_url.as_ref()),
-            ("--model", self.model.as_ref()),
-            ("--api-key-env", self.api_key_env.as_ref()),
+            ("--cd", folder.as_deref()),
+            ("--base-url", self.base_url.as_deref()),
+            ("--model", self.model.as_ref().map(|_| model)),
+            ("--api-key-env", self.api_key_env.as_deref()),
         ];
         let given = given.into_iter().filter_map(|(name, value)| Some(format!(" {name} {}", quoted(value?))));
         given.collect()

@@ -22,7 +22,7 @@ use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 use crate::tui::update::on_popup::decline;
 use base::process::signals;
-use base::protocol::event::{Event, TurnEnd};
+use base::protocol::event::{Event, SessionInfo, TurnEnd};
 use base::protocol::op::{Control, Op};
 use base::system::os::Signal;
 use base::text;
@@ -44,7 +44,7 @@ pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
-) -> io::Result<(TuiOutcome, Option<String>)> {
+) -> io::Result<(TuiOutcome, Option<SessionInfo>)> {
     let columns = crossterm::terminal::size().map_or(0, |(columns, _)| columns);
     let width = if columns == 0 { WIDTH } else { columns.max(20) };
     let mut chat = PlainChat {
@@ -68,7 +68,7 @@ pub async fn run(
         outcome => outcome,
     };
     let _ = chat.ops.send(Control::Shutdown.into());
-    Ok((outcome?, chat.app.session.map(|session| session.id)))
+    Ok((outcome?, chat.app.session))
 }
 
 struct PlainChat {

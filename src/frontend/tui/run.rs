@@ -26,7 +26,7 @@ use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 use base::config::settings::ScreenSettings;
 use base::process::{signals, task};
-use base::protocol::event::{Event, Level};
+use base::protocol::event::{Event, Level, SessionInfo};
 use base::protocol::op::{Control, Op, Quick};
 use base::system::os::{self, Signal};
 
@@ -62,7 +62,7 @@ pub async fn run(
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
     settings: ScreenSettings,
-) -> io::Result<(TuiOutcome, Option<String>)> {
+) -> io::Result<(TuiOutcome, Option<SessionInfo>)> {
     // Before querying the size, or a resize until the first key wait would be missed.
     let resized = signals::any([Signal::WINCH]);
     let greeting = setup::enter(settings.mouse)?;
@@ -114,7 +114,7 @@ pub async fn run(
     let _ = front.screen.leave();
     let _ = front.output.send();
     setup::set_alternate(false);
-    Ok((outcome?, front.app.session.map(|session| session.id)))
+    Ok((outcome?, front.app.session))
 }
 
 struct Restore;

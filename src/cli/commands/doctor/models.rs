@@ -39,7 +39,9 @@ pub async fn run(cli: &SharedArgs, args: &ModelsArgs) -> Result<(), Failure> {
         let at = |settings: &ProviderSettings| Vendor::at(&settings.base_url) == Some(vendor);
         !places.iter().any(|(other, settings)| *other == Some(vendor) || at(settings))
     });
-    let keys: Vec<&str> = missing.map(|vendor| vendor.keys[0].as_str()).collect();
+    // A sign-in isn't a variable.
+    let keys: Vec<&str> =
+        missing.map(|vendor| vendor.keys[0].as_str()).filter(|key| *key != "CHATGPT_SIGN_IN").collect();
     let mut out = lists.concat();
     if places.is_empty() {
         out.push_str(&format!("No model is configured: {}.\n", unconfigured::ADVICE));

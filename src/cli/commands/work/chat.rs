@@ -91,8 +91,9 @@ pub async fn chat(
         let _ = report::say("A signal ended this chat, as when another mycode takes its session over.\n");
     }
     // An empty session has no log to continue.
-    if let Some(id) = session.filter(|id| log::path_of(&project_state, id).exists()) {
-        let _ = report::say(&format!("Continue with: mycode resume {id}{}\n", cli.model.for_resume()));
+    if let Some(session) = session.filter(|session| log::path_of(&project_state, &session.id).exists()) {
+        let options = cli.model.for_resume(&session.model);
+        let _ = report::say(&format!("Continue with: mycode resume {}{options}\n", session.id));
     }
     Ok(match outcome {
         TuiOutcome::Quit => 0,
