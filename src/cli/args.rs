@@ -103,7 +103,7 @@ pub struct ModelArgs {
     #[arg(long, visible_alias = "disallowedTools", help_heading = "Session", value_name = "RULE")]
     pub deny: Vec<String>,
 
-    /// The user's own file has a mistake, and the command runs all the same
+    /// Leave out the user's own file, whose mistake was reported
     #[arg(skip)]
     pub skip_user_file: bool,
 

@@ -62,7 +62,7 @@ pub struct Sources<'a> {
     pub workspace: &'a Path,
     /// The user trusts the project's own file for this run.
     pub trust: bool,
-    /// It has a mistake that was told.
+    /// Its mistake has been reported.
     pub skip_user_file: bool,
     /// Used if nothing is set: `ask` for the terminal, `auto` for exec.
     pub default_permission: Permission,

@@ -86,7 +86,7 @@ pub struct ProjectConfig {
     pub held: Vec<String>,
 }
 
-/// In words of ours, with the nearest name for a key that doesn't exist.
+/// In our words, with the nearest name for an unknown key.
 pub fn explained(error: &toml::de::Error) -> String {
     let text = error.to_string();
     let Some((before, expected)) = text.split_once(", expected one of ") else { return text };

@@ -28,9 +28,7 @@ pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<St
             let place = place.display();
             notices.push(format!("Ignored {place}: it is not a valid configuration: {why}"));
             let held = Raw::forbidding(&text);
-            notices.extend(
-                held.is_some().then(|| format!("What {place} forbids and asks counts all the same.")),
-            );
+            notices.extend(held.is_some().then(|| format!("The deny and ask rules of {place} still apply.")));
             return Ok((held.unwrap_or_default(), notices));
         }
         Err(what) => return Err(source::unparsable(&place, &what)),

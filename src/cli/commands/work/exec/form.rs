@@ -21,7 +21,7 @@ use tools::mcp::servers;
 use tools::registry;
 
 const MAX_IMAGE: u64 = 32 * 1024 * 1024;
-const A_PICTURE: &str = "name a picture (PNG, JPEG, GIF or WebP) of at most 32 MiB";
+const PICTURE_HINT: &str = "name a picture (PNG, JPEG, GIF or WebP) of at most 32 MiB";
 /// Claude's SDKs set it to learn when nothing more will come.
 const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
 
@@ -111,10 +111,10 @@ impl FormArgs {
     pub fn images(&self) -> Result<Vec<Attachment>, Failure> {
         let read = |file: &PathBuf| {
             let name = file.display().to_string();
-            let (bytes, _) =
-                file::read(&path::follow(file), MAX_IMAGE).or_usage(format!("--image {name}"), A_PICTURE)?;
+            let (bytes, _) = file::read(&path::follow(file), MAX_IMAGE)
+                .or_usage(format!("--image {name}"), PICTURE_HINT)?;
             if !picture::is_picture(&bytes) {
-                return Err(Failure::usage(format!("--image {name}: it isn't a picture"), A_PICTURE));
+                return Err(Failure::usage(format!("--image {name}: it isn't a picture"), PICTURE_HINT));
             }
             Ok(Attachment::Image { name, bytes })
         };
