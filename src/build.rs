@@ -5,7 +5,7 @@ use std::env;
 fn main() {
     println!("cargo:rerun-if-changed=src/build.rs");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
-    if is("PROFILE", "debug") && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
         println!("cargo:rustc-link-arg-bins=-no-pie");
     }
 }
