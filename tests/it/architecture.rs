@@ -48,8 +48,8 @@ const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] =
     &["base/search", "base/system", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 93_306;
-const MAX_COMMENTS: usize = 7_302;
+const MAX_CODE: usize = 93_374;
+const MAX_COMMENTS: usize = 7_307;
 const MAX_CORE_CODE: usize = 37_376;
 
 const MAX_LINES: usize = 500;

@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
-use super::patterns::{self, Rule};
+use super::patterns;
 use super::value;
 
 pub const PREFIX: &str = "<REDACTED";
 
-const LONG_TEXT: usize = 16 * 1024;
 /// Each name in `assigned.regex` has one.
 const NAME_PARTS: [&str; 7] = ["key", "secret", "token", "pass", "credential", "pw", "psk"];
 
@@ -53,26 +52,17 @@ impl TextSource {
 
 /// In order and without overlaps.
 pub fn find(text: &str, source: TextSource) -> Vec<SecretSpan> {
-    let mut found = by_rules(text, text, &patterns::ANYWHERE);
+    let span = |(range, kind)| SecretSpan { range, kind };
+    let mut found: Vec<SecretSpan> = patterns::ANYWHERE.find(text, text).map(span).collect();
     found.extend(assigned(text));
     match source {
         TextSource::Text => {}
-        TextSource::Typed => found.extend(by_rules(text, &text.to_lowercase(), &patterns::TYPED)),
-        TextSource::Dotenv => found.extend(by_rules(text, text, &patterns::DOTENV)),
+        TextSource::Typed => found.extend(patterns::TYPED.find(text, &text.to_lowercase()).map(span)),
+        TextSource::Dotenv => found.extend(patterns::DOTENV.find(text, text).map(span)),
     }
     // Placeholders aren't secrets.
     found.retain(|span| !span.range.is_empty() && !text[span.range.clone()].contains(PREFIX));
     disjoint(found)
-}
-
-fn by_rules(text: &str, signs_in: &str, rules: &'static [Rule]) -> Vec<SecretSpan> {
-    let shows = |signs: &str| signs.split(' ').any(|sign| signs_in.contains(sign));
-    // Looking for that many signs in a long text takes longer than the pattern.
-    let is_searched = |rule: &&Rule| text.len() > LONG_TEXT && rule.signs == patterns::TOKENS;
-    let tried = rules.iter().filter(|rule| is_searched(rule) || rule.signs.split(" & ").all(shows));
-    let secrets =
-        tried.flat_map(|rule| rule.pattern.captures_iter(text).filter_map(|found| (rule.secret)(&found)));
-    secrets.map(|(range, kind)| SecretSpan { range, kind }).collect()
 }
 
 fn assigned(text: &str) -> Vec<SecretSpan> {

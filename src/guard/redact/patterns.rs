@@ -7,29 +7,12 @@ use std::ops::Range;
 
 use regex::{Captures, Match};
 
+use super::rules::{PatternMatch, Rule, RuleSet};
 use super::value;
 use base::pattern::Pattern;
 
-pub type PatternMatch = (Range<usize>, &'static str);
-
-pub struct Rule {
-    /// Tried only in texts that contain one of these (of each group), which most don't.
-    pub signs: &'static str,
-    pub pattern: Pattern,
-    /// Where in a match the secret is, and its kind; `None` if it isn't one after all.
-    pub secret: fn(&Captures<'_>) -> Option<PatternMatch>,
-}
-
-const fn rule(
-    signs: &'static str,
-    pattern: &'static str,
-    secret: fn(&Captures<'_>) -> Option<PatternMatch>,
-) -> Rule {
-    Rule { signs, pattern: Pattern::new(pattern), secret }
-}
-
 /// One for each alternative of `tokens.regex`.
-pub const TOKENS: &str = "sk- k_live_ k_test_ whsec_ AKIA ASIA ABIA ACCA AIza GOCSPX- SG. gsk_ xai- r8_ AGE-SECRET NRAK- lin_ \
+const TOKENS: &str = "sk- k_live_ k_test_ whsec_ AKIA ASIA ABIA ACCA AIza GOCSPX- SG. gsk_ xai- r8_ AGE-SECRET NRAK- lin_ \
     ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- gldt- glrt- glcbt- glsoat- xox xapp- npm_ hf_ pypi- dop_v1_ ya29. \
     shpat_ shpss_ shpca_ shppa_ eyJ hvs. hvb. hvr. dapi sq0 MD MT Mj Mz ND NT Nj Nz OD OT Oj Oz :AA ntn_ figd_ dckr_pat_ \
     sntrys_ sntryu_ sb_secret_ glsa_ glc_ pscale_ tskey- pplx- nvapi- lsv2_pt_ phx_ secret_ ATATT3 ATCTT3 ATBB dp. .atlasv1. \
@@ -44,40 +27,52 @@ fn token(found: &Captures<'_>) -> Option<PatternMatch> {
     }
 }
 
-pub static ANYWHERE: [Rule; 15] = [
-    rule("PRIVATE", include_str!("private_key.regex"), |found| {
+pub static ANYWHERE: RuleSet<15> = RuleSet::new([
+    Rule::new("PRIVATE", include_str!("private_key.regex"), |found| {
         let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
         let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
         (!body.as_str().trim().is_empty()).then_some((whole.start()..to, "private-key"))
     }),
     // The end of a private key whose start isn't visible.
-    rule("PRIVATE", include_str!("private_key_end.regex"), |found| {
+    Rule::new("PRIVATE", include_str!("private_key_end.regex"), |found| {
         Some((found.get(0)?.range(), "private-key"))
     }),
-    rule(TOKENS, include_str!("tokens.regex"), token),
-    rule("pat cio", r"(?-u)(?P<token>\b(?:pat[A-Za-z0-9]{14}\.[a-f0-9]{64}|cio[A-Za-z0-9]{32})\b)", token),
-    rule("://", r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@<]{0,64}:([^\s/@]{3,})@", password),
-    rule("earer asic uthorization EARER ASIC UTHORIZATION", include_str!("authorization.regex"), |found| {
-        let value = found.get(1).filter(|value| value::is_credential(value.as_str()))?;
-        Some((value.range(), "token"))
-    }),
-    rule("</", r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</", password),
+    Rule::new(TOKENS, include_str!("tokens.regex"), token),
+    Rule::new(
+        "pat cio",
+        r"(?-u)(?P<token>\b(?:pat[A-Za-z0-9]{14}\.[a-f0-9]{64}|cio[A-Za-z0-9]{32})\b)",
+        token,
+    ),
+    Rule::new("://", r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@<]{0,64}:([^\s/@]{3,})@", password),
+    Rule::new(
+        "earer asic uthorization EARER ASIC UTHORIZATION",
+        include_str!("authorization.regex"),
+        |found| {
+            let value = found.get(1).filter(|value| value::is_credential(value.as_str()))?;
+            Some((value.range(), "token"))
+        },
+    ),
+    Rule::new("</", r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</", password),
     // An address with only a key, as Sentry's; Mailgun, but not `cache-key-…`.
-    rule("://", r"://([a-f0-9]{32,64})@", in_context),
-    rule("key-", r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)", in_context),
-    rule(
+    Rule::new("://", r"://([a-f0-9]{32,64})@", in_context),
+    Rule::new("key-", r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)", in_context),
+    Rule::new(
         "login requirepass masterauth orepassword eypassword _auth \"auth\" curl mysql mariadb sshpass ookie sig= ignature= Security-Token :5432: :3306: :*: nemonic hrase",
         include_str!("in_context.regex"),
         in_context,
     ),
-    rule(
+    Rule::new(
         "assword ASSWORD ecret ECRET oken OKEN pi-key piKey pikey PI_KEY pi_key _PASS _KEY & value= define setenv putenv variable |",
         include_str!("named_apart.regex"),
         in_context,
     ),
-    rule("assword ASSWORD dentified DENTIFIED hrase ecret api API", include_str!("said.regex"), in_context),
+    Rule::new(
+        "assword ASSWORD dentified DENTIFIED hrase ecret api API",
+        include_str!("said.regex"),
+        in_context,
+    ),
     // `password: …` in other languages: the word, a sign or a word for "is", the value.
-    rule(
+    Rule::new(
         "mdp 비번 密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",
         include_str!("other_languages.regex"),
         |found| {
@@ -86,17 +81,17 @@ pub static ANYWHERE: [Rule; 15] = [
         },
     ),
     // The word directly before the value, or a name before it.
-    rule(
+    Rule::new(
         "assword ASSWORD asswd hrase asswort ennwort pwd pw PW mdp senha clave parola heslo achtwoord passe ontrase asło senord ifre арол 密码 密碼 口令 パスワード 비밀 비번 암호 & 0 1 2 3 4 5 6 7 8 9",
         include_str!("directly.regex"),
         strong,
     ),
-    rule(
+    Rule::new(
         "ogin sername ser: ccount: redential redencia enutzer ugang dentifiant suario suário огин & / , & 0 1 2 3 4 5 6 7 8 9",
         include_str!("login_pair.regex"),
         strong,
     ),
-];
+]);
 
 fn strong(found: &Captures<'_>) -> Option<PatternMatch> {
     let (shown, range) = trimmed(found.get(1)?);
@@ -112,8 +107,8 @@ const LABELS: &str = "pass pwd pw mdp secret token api access 密 口令 令牌 
 const LOGINS: &str = "log sign cred user account id benutzer zugang anmeld identif utilis connexion usu utente credenz użytkow kullan 账 帐 帳 用 登 ログ ユーザ アカ 아이 로그 계정 логин польз уч admin root guest postgres sa & 0 1 2 3 4 5 6 7 8 9 ! @ # $ % ^ * + ~ 密 口令 パスワード 비 암호";
 
 /// For what the user typed: sentences such as `the password is …`, `login: me / …`.
-pub static TYPED: [Rule; 3] = [
-    rule(LABELS, include_str!("typed.regex"), |found| {
+pub static TYPED: RuleSet<3> = RuleSet::new([
+    Rule::new(LABELS, include_str!("typed.regex"), |found| {
         let name = found.name("label").map_or("password", |name| name.as_str()).to_ascii_lowercase();
         let (shown, range) = trimmed(found.name("told").or_else(|| found.name("near"))?);
         let more = found.name("more").or_else(|| found.name("on")).is_some();
@@ -127,8 +122,10 @@ pub static TYPED: [Rule; 3] = [
         };
         is_secret.then(|| (range, value::kind_of(&name)))
     }),
-    rule("0 1 2 3 4 5 6 7 8 9", include_str!("pin.regex"), |found| Some((found.get(1)?.range(), "password"))),
-    rule(LOGINS, include_str!("login.regex"), |found| {
+    Rule::new("0 1 2 3 4 5 6 7 8 9", include_str!("pin.regex"), |found| {
+        Some((found.get(1)?.range(), "password"))
+    }),
+    Rule::new(LOGINS, include_str!("login.regex"), |found| {
         if let Some(word) = found.name("word") {
             return value::is_word_secret("password", word.as_str()).then(|| (word.range(), "password"));
         }
@@ -137,15 +134,15 @@ pub static TYPED: [Rule; 3] = [
         let odd = found.name("alone").is_none() || value::has_digit(whole) && whole.contains(value::SIGNS);
         (odd && value::is_like_password(shown, false)).then_some((range, "password"))
     }),
-];
+]);
 
 /// For a `.env` file: every value is a secret unless it is clearly public.
-pub static DOTENV: [Rule; 1] = [rule("=", include_str!("dotenv.regex"), |found| {
+pub static DOTENV: RuleSet<1> = RuleSet::new([Rule::new("=", include_str!("dotenv.regex"), |found| {
     let value = ["double", "single", "bare"].iter().find_map(|group| found.name(group))?;
     let trimmed = value.as_str().split(" #").next().unwrap_or_default().trim_end();
     let is_secret = !value::is_public(&found["name"], trimmed);
     is_secret.then(|| (value.start()..value.start() + trimmed.len(), "env"))
-})];
+})]);
 
 /// A value assigned to a telling name: the name, the separator, and the value in one of four spellings.
 pub static ASSIGNED: Pattern = Pattern::new(include_str!("assigned.regex"));
@@ -170,7 +167,7 @@ mod tests {
     /// A pattern that does not compile panics here and not in a session.
     #[test]
     fn all_patterns_compile() {
-        let rules = ANYWHERE.iter().chain(&TYPED).chain(&DOTENV).map(|rule| &rule.pattern);
+        let rules = ANYWHERE.rules.iter().chain(&TYPED.rules).chain(&DOTENV.rules).map(|rule| &rule.pattern);
         for pattern in rules.chain([&ASSIGNED, &PLACEHOLDER]).chain(value::PATTERNS) {
             assert!(!pattern.is_match("-"), "{pattern:?}");
         }
