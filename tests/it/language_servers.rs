@@ -158,11 +158,13 @@ impl Place {
     fn new(mode: &str) -> Self {
         launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
         let mut bench = Bench::new();
+        bench.put("fake.lock", "");
         let gate = bench.root.join("gate");
         let program = script(&bench.root);
         let row = LanguageServer {
             files: BTreeMap::from([("fake".to_owned(), "fake".to_owned())]),
             commands: vec![vec!["fake-server".to_owned()]],
+            needs: BTreeMap::from([("fake.lock".to_owned(), "no fake.lock".to_owned())]),
             environment: BTreeMap::from([
                 ("FAKE_SERVER".to_owned(), mode.to_owned()),
                 ("FAKE_GATE".to_owned(), gate.display().to_string()),
@@ -232,6 +234,17 @@ async fn only_new_problems_come_with_the_result() {
         assert!(place.told().await.is_some_and(|told| told.ends_with("a.fake:5:1 error no BAD again [f1]")));
         place.bench.cx.language_servers.stop().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_project_lacks_is_said_once() {
+    let place = Place::new("push");
+    fs::remove_file(place.bench.path("fake.lock")).unwrap();
+    place.put("one\n").await;
+    place.edit("one", "two").await;
+    assert_eq!(place.told().await.as_deref(), Some("fake-server: no fake.lock."));
+    place.edit("two", "BAD").await;
+    assert!(place.told().await.is_some_and(|told| told.contains("error") && !told.contains("lock")));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -106,6 +106,18 @@ fn a_codex_thread() {
 }
 
 #[test]
+fn a_codex_answer_in_json_comes_once() {
+    let place = Workplace::new();
+    place.file("schema.json", json!({"type": "object", "required": ["a"]}).to_string());
+    let server = FakeServer::start(vec![text("{\"a\": 1}")]);
+    let out = codex(&place, &server, &["--output-schema", "schema.json"], "as JSON");
+    let all = lines(&stdout(&out));
+    let texts: Vec<&Value> =
+        all.iter().map(|line| &line["item"]["text"]).filter(|text| text.is_string()).collect();
+    assert_eq!(texts, [&json!("{\"a\": 1}")]);
+}
+
+#[test]
 fn a_codex_turn_that_fails() {
     let place = Workplace::new();
     let server = FakeServer::start(vec![status(400, "no")]);

@@ -32,6 +32,8 @@ pub struct LanguageServer {
     #[serde(skip_serializing_if = "Value::is_null")]
     pub settings: Value,
     pub environment: BTreeMap<String, String>,
+    /// Files that the project must have for all findings, and what to say without them.
+    pub needs: BTreeMap<String, String>,
 }
 
 impl LanguageServer {
@@ -93,7 +95,7 @@ pub fn of_plugin(file: &AgentFile) -> (LanguageServers, Vec<String>) {
                     options: given.options,
                     settings: given.settings,
                     environment: given.env,
-                    roots: Vec::new(),
+                    ..LanguageServer::default()
                 };
                 rows.insert(name.clone(), row);
             }
@@ -146,6 +148,7 @@ fn change(rows: &mut LanguageServers, name: &str, own: &RowSetting) {
             replace(&mut row.files, own.files);
             replace(&mut row.roots, own.roots);
             replace(&mut row.commands, own.commands);
+            replace(&mut row.needs, own.needs);
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::trusted::agent_files::AgentFile;
 use super::trusted::json_files;
+use crate::format::settings_file;
 use crate::path;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -29,7 +30,10 @@ pub struct RuleSource {
 
 /// The rules in Claude Code's settings, which have other entries too.
 pub fn claude_lists(settings: &Value) -> PermissionLists {
-    let list = |name: &str| Vec::deserialize(&settings["permissions"][name]).unwrap_or_default();
+    let list = |name: &str| {
+        let all = settings["permissions"][name].as_array().into_iter().flatten();
+        all.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
     let (allow, ask, deny) = (list("allow"), list("ask"), list("deny"));
     PermissionLists { allow, ask, deny }
 }
@@ -45,7 +49,7 @@ pub fn claude_folders(permissions: &Value, workspace: &Path) -> Vec<PathBuf> {
 pub fn of_claude(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
     let files = json_files::settings_of_user().into_iter().chain(json_files::settings(workspace));
     let sources = files.filter_map(|AgentFile { path, text }| {
-        let PermissionLists { allow, ask, deny } = claude_lists(&serde_json::from_str(&text).ok()?);
+        let PermissionLists { allow, ask, deny } = claude_lists(&settings_file::parse(&path, &text).ok()?);
         let is_trusted = trusted.iter().any(|file| file.path == path);
         let lists = PermissionLists { allow: if is_trusted { allow } else { Vec::new() }, ask, deny };
         let place = path::display(workspace, &path);

@@ -20,7 +20,7 @@ use tools::registry;
 const SHOWN_CHARS: usize = 300;
 
 pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<RunLimits, Failure> {
-    let mut rules = rules(args, loaded)?;
+    let rules = rules(args, loaded)?;
     if let Some(place) = loaded.admin.lock("permissions") {
         let theirs = loaded.rules.iter().filter(|source| !loaded.admin.allows(&source.place));
         let unused =
@@ -39,11 +39,13 @@ pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<Run
             loaded.notices.push(format!("--deny '{tool}({pattern})' matches no file yet."));
         }
     }
-    if !rules.unusable.is_empty() {
-        let named = one_line(&std::mem::take(&mut rules.unusable).join("; "), SHOWN_CHARS);
-        loaded.notices.push(format!("These rules in Claude Code's form can't be used: {named}"));
-    }
+    loaded.notices.extend(unusable(&rules));
     Ok(RunLimits { rules, max_cost: args.max_cost, ..RunLimits::default() })
+}
+
+pub fn unusable(rules: &FlagRules) -> Option<String> {
+    let named = one_line(&rules.unusable.join("; "), SHOWN_CHARS);
+    (!named.is_empty()).then(|| format!("These rules in Claude Code's form can't be used: {named}"))
 }
 
 pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {

@@ -1,6 +1,7 @@
 //! Rules in several files, whose front matter says when one applies. Cursor's, `.cursor/rules/**/*.mdc`
 //! (cursor.com/docs/rules, checked 2026-11-22): always, with matching files, or when its description fits; else users
-//! mention it. Claude Code's, `.claude/rules/**/*.md` (code.claude.com/docs/en/memory): with matching files, or always.
+//! mention it. Claude Code's, `.claude/rules/**/*.md` (code.claude.com/docs/en/memory): with matching files, or always. Copilot's,
+//! `.github/instructions/**/*.instructions.md` (docs.github.com, "Adding repository custom instructions", 2026-11-28): with matching files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +13,15 @@ use base::format::frontmatter;
 use base::search::glob;
 use base::text::one_line;
 
-const FOLDER: &str = ".cursor/rules";
 const CLAUDES: &str = ".claude/rules";
+/// Where they stand, how their names end, and the key that has the patterns.
+const KINDS: [(&str, &str, &str); 3] = [
+    (CLAUDES, ".md", "paths"),
+    (".github/instructions", ".instructions.md", "applyTo"),
+    (".cursor/rules", ".mdc", "globs"),
+];
+/// To the agent that isn't the reviewer.
+const EXCLUDED: &str = "coding-agent";
 const MAX_BYTES: u64 = 256 * 1024;
 const MAX_DEPTH: usize = 5;
 
@@ -32,19 +40,19 @@ impl CursorRule {
         let text = file::small_text(&path, MAX_BYTES)?;
         let head = frontmatter::split(text.trim_start_matches('\u{feff}')).head.unwrap_or_default();
         let map = frontmatter::read_lenient(head).unwrap_or_default();
-        let beside = !is_cursors(&path);
-        let key = if beside { "paths" } else { "globs" };
+        let (folder, ending, key) = kind(&path)?;
+        if map.get("excludeAgent").is_some_and(|agent| *agent == EXCLUDED) {
+            return None;
+        }
         let patterns = match map.get(key).and_then(serde_json::Value::as_str) {
             Some(text) => patterns(text),
             None => frontmatter::list_of(&map, key),
         };
         Some(Self {
             path,
-            always: match beside {
-                true => patterns.is_empty(),
-                false => map.get("alwaysApply").is_some_and(|always| *always == true),
-            },
-            beside,
+            always: map.get("alwaysApply").is_some_and(|always| *always == true && ending == ".mdc")
+                || folder == CLAUDES && patterns.is_empty(),
+            beside: ending != ".mdc",
             description: one_line(
                 &frontmatter::text_of(head, &map, "description").unwrap_or_default(),
                 1_000,
@@ -64,21 +72,21 @@ impl CursorRule {
 }
 
 pub fn of_folder(folder: &Path) -> Vec<CursorRule> {
-    let files = |name: &str| agent_files::files(&folder.join(name), MAX_DEPTH, &["mdc", "md"]);
-    let paths = [CLAUDES, FOLDER].into_iter().flat_map(files).filter(|path| is_rule(path));
-    paths.filter_map(CursorRule::parse).collect()
-}
-
-fn is_cursors(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "mdc")
+    let files =
+        |(name, ..): &(&str, &str, &str)| agent_files::files(&folder.join(name), MAX_DEPTH, &["mdc", "md"]);
+    KINDS.iter().flat_map(files).filter_map(CursorRule::parse).collect()
 }
 
 pub fn is_rule(path: &Path) -> bool {
-    let claudes = || {
-        path.extension().is_some_and(|extension| extension == "md")
-            && path.ancestors().any(|folder| folder.ends_with(CLAUDES))
+    kind(path).is_some()
+}
+
+fn kind(path: &Path) -> Option<(&'static str, &'static str, &'static str)> {
+    let name = path.to_string_lossy();
+    let is_it = |(folder, ending, _): &(&str, &str, &str)| {
+        name.ends_with(*ending) && path.ancestors().any(|above| above.ends_with(folder))
     };
-    is_cursors(path) || claudes()
+    KINDS.into_iter().find(is_it)
 }
 
 /// Patterns separated by commas, except commas in braces.
@@ -101,7 +109,7 @@ mod tests {
     #[test]
     fn when_a_rule_counts() {
         let dir = tempfile::tempdir().unwrap();
-        let rules = dir.path().join(FOLDER);
+        let rules = dir.path().join(".cursor/rules");
         fs::create_dir_all(rules.join("web")).unwrap();
         let write = |name: &str, head: &str| {
             fs::write(rules.join(name), format!("---\n{head}\n---\nBe kind.\n")).unwrap()
@@ -114,9 +122,16 @@ mod tests {
         fs::create_dir_all(&claudes).unwrap();
         fs::write(claudes.join("all.md"), "Be brief.\n").unwrap();
         fs::write(claudes.join("api.md"), "---\npaths:\n  - src/api/**/*.rs\n---\nCheck input.\n").unwrap();
+        let copilots = dir.path().join(".github/instructions/web");
+        fs::create_dir_all(&copilots).unwrap();
+        let instruct = |name: &str, text: &str| fs::write(copilots.join(name), text).unwrap();
+        instruct("all.instructions.md", "---\napplyTo: '**/*.rs,**/*.toml'\n---\nUse clippy.\n");
+        instruct("out.instructions.md", "---\napplyTo: '**'\nexcludeAgent: coding-agent\n---\nx\n");
+        instruct("other.md", "Not one.\n");
         let found = of_folder(dir.path());
-        assert_eq!(found.len(), 5, "{found:?}");
-        let [all, api, a, b, c] = [0, 1, 2, 3, 4].map(|at| &found[at]);
+        assert_eq!(found.len(), 6, "{found:?}");
+        let [all, api, copilots, a, b, c] = [0, 1, 2, 3, 4, 5].map(|at| &found[at]);
+        assert!(copilots.beside && !copilots.always && copilots.matches(Path::new("src/a.rs")));
         assert!(all.always && all.beside && !api.always && api.matches(Path::new("src/api/x/a.rs")));
         for (path, matches) in [("src/x/a.tsx", true), ("b/c/site.css", true), ("a.js", false)] {
             assert_eq!(a.matches(Path::new(path)), matches, "{path}");

@@ -147,8 +147,9 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     Ok(Some(match (rule.tool.as_str(), pattern) {
         ("Bash", None) => SessionGrant::Prefix("*".to_owned()),
         ("Bash", Some(pattern)) => {
-            let words =
-                pattern.strip_suffix(":*").map_or_else(|| pattern.to_owned(), |front| format!("{front} *"));
+            // `df*` is for more programs there; here it ends at the word.
+            let with_any = |front: &str| format!("{} *", front.trim_end_matches(':'));
+            let words = pattern.strip_suffix('*').map_or_else(|| pattern.to_owned(), with_any);
             let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
             if words.strip_suffix(" *").unwrap_or(&words).contains('*') {
                 return refused("a * can only be at the end, as in Bash(git log *)");
@@ -299,6 +300,7 @@ mod tests {
         assert_eq!(deny("Bsh(x)").unwrap_err(), "--deny Bsh(x): there is no such tool; did you mean 'Bash'?");
         assert_eq!(allow("Nothing").unwrap_err(), "--allow Nothing: there is no such tool");
         assert_eq!(allow("Edit(src/**)").unwrap(), [SessionGrant::WritesTo("src/**".to_owned())]);
+        assert_eq!(allow("Bash(df*)"), allow("Bash(df:*)"));
         for wrong in ["Bash(* push)", "WebFetch", "Todo(x)", "Read(src)", "(x"] {
             assert!(allow(wrong).is_err(), "{wrong}");
         }

@@ -67,6 +67,7 @@ struct State {
     leaving: bool,
     /// It has been quiet once after reading the project.
     settled_once: bool,
+    told_needs: bool,
 }
 
 pub struct RunningServer {
@@ -181,6 +182,14 @@ impl RunningServer {
 
     pub fn knows_project(&self) -> bool {
         self.state.lock().settled_once
+    }
+
+    /// What its project lacks, the first time.
+    pub fn lacks(&self, row: &LanguageServer) -> Option<String> {
+        let is_there = |name: &String| self.root.ancestors().any(|folder| folder.join(name).exists());
+        let (_, told) = row.needs.iter().find(|(name, _)| !is_there(name))?;
+        let again = std::mem::replace(&mut self.state.lock().told_needs, true);
+        (!again).then(|| format!("{}: {told}.", self.program))
     }
 
     pub fn counts_bytes(&self) -> bool {

@@ -187,12 +187,12 @@ impl LanguageServers {
 
     /// Reports what is new after an edit; `None` also if the file is edited again meanwhile.
     async fn look_at(&self, edit: Edit) -> Option<String> {
-        let language = self.row(&edit.path)?.2.to_owned();
+        let (_, row, language) = self.row(&edit.path)?;
         let server = self.server(&edit.path).await.ok()?;
         let _turn = server.turn.lock().await;
-        server.know_before(&edit.path, &language, edit.before.as_deref(), FIND_BEFORE).await;
+        server.know_before(&edit.path, language, edit.before.as_deref(), FIND_BEFORE).await;
         let begun = Instant::now();
-        let shown = server.show(&edit.path, &language, &edit.after);
+        let shown = server.show(&edit.path, language, &edit.after);
         server.saved(&edit.path, &edit.after);
         let settled = tokio::select! {
             settled = server.settled(&shown, FIND) => settled,
@@ -217,7 +217,9 @@ impl LanguageServers {
             .into_iter()
             .map(|(path, finding)| findings::line(&name(&path), &finding, finding.column as usize + 1))
             .collect();
-        findings::report(&server.program, &own, &elsewhere)
+        let found = findings::report(&server.program, &own, &elsewhere);
+        let told: Vec<String> = found.into_iter().chain(server.lacks(row)).collect();
+        (!told.is_empty()).then(|| told.join("\n"))
     }
 
     /// A file's server, started if necessary and ready for queries.

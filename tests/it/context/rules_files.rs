@@ -160,9 +160,11 @@ fn what_other_agents_settings_name_counts_too() {
     place
         .file("opencode.json", "{ // Ours.\n\"instructions\": [\"docs/*.md\", \"../up.md\", \".env\", \"https://a.b/c.md\"], \"permission\": {\"edit\": \"ask\"},}")
         .file(".gemini/settings.json", r#"{"context": {"fileName": ["HOUSE.md"]}, "tools": {"exclude": ["a"], "core": []}}"#)
-        .file(".claude/settings.json", r#"{"env": {"A": "b"}, "permissions": {"defaultMode": "plan", "allow": []}}"#)
+        .file(".claude/settings.json", "{ // Ours.\n\"env\": {\"A\": \"b\"}, \"permissions\": {\"defaultMode\": \"plan\", \"deny\": [\"Bash(shred:*)\", \"Fr(\", 1],},}")
         .file("HOUSE.md", "HOUSE-RULE\n")
         .file("docs/style.md", "STYLE-RULE\n")
+        .file(".vscode/mcp.json", r#"{"servers": {"a": {"command": "x", "envFile": ".env", "dev": {"watch": "s"}}}, "inputs": [1]}"#)
+        .file(".kiro/steering/product.md", "OTHERS-RULE\n")
         .file(".env", "PLAIN-SECRET\n");
     std::fs::write(place.project().join("../up.md"), "OUTSIDE-RULE\n").unwrap();
     let (requests, said) = turn(&place, vec![done()], &["hello"]);
@@ -170,18 +172,30 @@ fn what_other_agents_settings_name_counts_too() {
     assert!(sent.contains("HOUSE-RULE") && sent.contains("STYLE-RULE"), "{sent}");
     assert!(!sent.contains("OUTSIDE-RULE") && !sent.contains("PLAIN-SECRET"), "{sent}");
     let not_used = "Not used here: env, permissions.defaultMode in .claude/settings.json; permission, ../up.md, \
-                    https://a.b/c.md in opencode.json; tools in .gemini/settings.json.";
+                    https://a.b/c.md in opencode.json; tools in .gemini/settings.json; a.envFile, a.dev in .vscode/mcp.json; .kiro/steering.";
     assert!(said.contains(not_used), "{said}");
     // Once, and again when it changes.
     assert!(!turn(&place, vec![done()], &["again"]).1.contains("Not used"));
     let doctor = || crate::support::workplace::stdout(&place.command(&["doctor"]).output().unwrap());
-    assert!(doctor().contains(not_used), "{}", doctor());
+    let told = doctor();
+    assert!(
+        told.contains(not_used) && told.contains("deny Bash(shred:*), Fr( (.claude/settings.json)"),
+        "{told}"
+    );
+    assert!(told.contains("can't be used: deny Fr("), "{told}");
     // The user's own file forbids in every project.
     let own = place.user_home().join(".claude/settings.json");
     std::fs::create_dir_all(own.parent().unwrap()).unwrap();
     std::fs::write(&own, r#"{"permissions": {"deny": ["Bash(curl:*)"], "allow": ["Bash(make)"]}}"#).unwrap();
     let told = doctor();
     assert!(told.contains("deny Bash(curl:*)") && told.contains("here: permissions.allow in"), "{told}");
+    place.file(".claude/settings.json", "{");
+    assert!(
+        doctor().contains("here: permissions.allow in")
+            && doctor().contains("settings.json, which is not valid (EOF"),
+        "{}",
+        doctor()
+    );
     place.file(".gemini/settings.json", r#"{"hooks": {"BeforeTool": [1]}}"#);
     assert!(turn(&place, vec![done()], &["again"]).1.contains("hooks in .gemini"));
 }

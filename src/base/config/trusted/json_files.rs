@@ -20,9 +20,24 @@ const MCP_SERVERS: [&str; 4] =
 const OF_OTHERS: [&str; 4] =
     ["opencode.json", "opencode.jsonc", ".gemini/settings.json", ".codex/config.toml"];
 /// What is read of them besides, and of Claude Code's settings; the rest is said to have no effect.
-const READ_OF_OTHERS: &str =
-    "$schema mcpServers mcp mcp_servers instructions context contextFileName project_doc_fallback_filenames";
+const READ_OF_OTHERS: &str = "\
+    $schema mcpServers mcp mcp_servers servers inputs instructions context contextFileName \
+    project_doc_fallback_filenames";
 const READ_OF_CLAUDE: &str = "$schema hooks disableAllHooks permissions";
+/// Of a server in any agent's form, by `tools/mcp/config/entry.rs`, and what only people read.
+const READ_OF_SERVERS: &str = "\
+    type command args env environment env_vars envVars cwd url httpUrl serverUrl headers http_headers env_http_headers \
+    envHttpHeaders bearer_token_env_var bearerTokenEnvVar oauth scopes disabled enabled includeTools enabled_tools \
+    excludeTools disabledTools disabled_tools timeout tool_timeout_sec toolTimeoutSec startup_timeout_ms startupTimeout \
+    startup_timeout_sec startupTimeoutSec sandbox description name gallery version $schema";
+/// Rules, hooks, commands and servers of agents whose files aren't read; the README of intellectronica/ruler (2026-11-28)
+/// and the documentation of each have them.
+const OF_OTHERS_UNREAD: &str = "\
+    .clinerules .roo/rules .roo/mcp.json .kiro/steering .kiro/settings/mcp.json .junie/guidelines.md .windsurf/rules \
+    .windsurf/mcp_config.json .trae/rules .augment/rules .amazonq/rules .continue/rules .aiassistant/rules .agent/rules \
+    .openhands/microagents .goosehints .rules AGENT.md QWEN.md CRUSH.md WARP.md .codex/agents .codex/prompts .codex/hooks.json \
+    .codex/rules .cursor/hooks.json .cursor/commands .cursor/agents .opencode/agent .opencode/agents .github/agents \
+    .github/prompts .github/chatmodes .gemini/agents";
 const MCP_KEYS: [&str; 3] = ["mcpServers", "mcp", "mcp_servers"];
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -51,17 +66,27 @@ pub fn not_used(workspace: &Path) -> Option<String> {
     let own = settings_of_user().map(|file| (file, READ_OF_CLAUDE, "ask deny"));
     let lists = "allow ask deny additionalDirectories";
     let project = settings(workspace).map(|file| (file, READ_OF_CLAUDE, lists));
-    let others = of_project(workspace, &OF_OTHERS).map(|file| (file, READ_OF_OTHERS, "*"));
+    let others = of_project(workspace, &OF_OTHERS).chain(of_project(workspace, &MCP_SERVERS));
+    let others = others.map(|file| (file, READ_OF_OTHERS, "*"));
     for (file, read, lists) in own.into_iter().chain(project).chain(others) {
-        let all = settings_file::parse(&file.path, &file.text).unwrap_or_default();
+        let place = path::display(workspace, &file.path);
+        let all = match settings_file::parse(&file.path, &file.text) {
+            Ok(all) => all,
+            Err(error) => {
+                told.push(format!("{place}, which is not valid ({error})"));
+                continue;
+            }
+        };
         let mut keys: Vec<String> = unread(&all, read).collect();
         let inner = unread(&all["permissions"], lists);
         keys.extend(inner.filter(|_| lists != "*").map(|key| format!("permissions.{key}")));
         let named = all["instructions"].as_array().into_iter().flatten().filter_map(Value::as_str);
         keys.extend(named.filter(|one| one.contains("://") || one.starts_with("..")).map(str::to_owned));
-        let place = path::display(workspace, &file.path);
+        keys.extend(unread_of_servers(&all));
         told.extend((!keys.is_empty()).then(|| format!("{} in {place}", keys.join(", "))));
     }
+    let unread = OF_OTHERS_UNREAD.split_whitespace().filter(|name| workspace.join(name).exists());
+    told.extend(unread.map(str::to_owned));
     let advice = "mycode's own settings are in config.toml (`mycode doctor --config` lists them)";
     (!told.is_empty()).then(|| format!("Not used here: {}. {advice}.", told.join("; ")))
 }
@@ -69,6 +94,14 @@ pub fn not_used(workspace: &Path) -> Option<String> {
 fn unread<'a>(all: &'a Value, read: &'a str) -> impl Iterator<Item = String> + 'a {
     let all = all.as_object().into_iter().flatten();
     all.filter(|(key, value)| !is_nothing(value) && !listed(read, key)).map(|(key, _)| key.clone())
+}
+
+fn unread_of_servers(all: &Value) -> Vec<String> {
+    let lists = ["mcpServers", "mcp_servers", "servers"].iter().filter_map(|key| all[*key].as_object());
+    let each = |(name, one): (&String, &Value)| -> Vec<String> {
+        unread(one, READ_OF_SERVERS).map(|key| format!("{name}.{key}")).collect()
+    };
+    lists.flatten().flat_map(each).collect()
 }
 
 /// The same where the project's last session didn't say it already.
@@ -87,7 +120,7 @@ pub fn news(told: String, project_state: &Path, name: &str) -> Option<String> {
 /// What Claude Code's settings allow, if anything.
 pub fn permissions_of_project(workspace: &Path) -> Vec<AgentFile> {
     let allowed = |AgentFile { path, text }| {
-        let settings: Value = serde_json::from_str(&text).ok()?;
+        let settings = settings_file::parse(&path, &text).ok()?;
         let list = |name: &str| settings["permissions"][name].as_array().filter(|list| !list.is_empty());
         let text = match (list("allow"), list("additionalDirectories")) {
             (None, None) => return None,

@@ -4,7 +4,7 @@ use super::findings::{self, Findings};
 use super::model;
 use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::{self, Failure};
-use crate::cli::setup::open;
+use crate::cli::setup::{limits, open};
 use base::config::error::ConfigError;
 use base::config::files::source;
 use base::config::paths::Paths;
@@ -37,7 +37,9 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     findings::check_language_servers(&mut found);
     model::check(&mut found).await;
     findings::check_web(&mut found);
-    for notice in opened.loaded.notices.iter().chain(&json_files::not_used(&opened.workspace)) {
+    let unusable = limits::parse(&opened.loaded.rules).ok().and_then(|rules| limits::unusable(&rules));
+    let not_used = unusable.into_iter().chain(json_files::not_used(&opened.workspace));
+    for notice in opened.loaded.notices.iter().cloned().chain(not_used) {
         found.sentence(format!("note: {notice}"));
     }
     report::say(&found.text)?;

@@ -42,7 +42,9 @@ pub fn run(cli: &SharedArgs, args: &TrustArgs) -> Result<(), Failure> {
     }
     if !defined.is_empty() {
         trust.give(&defined)?;
-        let names: Vec<&str> = defined.iter().map(|one| one.name.as_str()).collect();
+        let mut names: Vec<&str> = defined.iter().map(|one| one.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
         report::print(&format!(
             "Trusted the project's {} as they are now: {}. If one changes, that one is ignored until you trust it again.\n",
             active::kinds(&defined),

@@ -156,10 +156,9 @@ impl<O: Write> Printer for Codex<O> {
 
     fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, _: u8) -> io::Result<()> {
         // Readers parse the last message as it is, so that it has to be the JSON alone.
-        if let Some(json) =
-            answer.output.as_ref().map(Value::to_string).filter(|json| self.answer.trim() != json)
-        {
-            self.said("agent_message", &json)?;
+        let said: Option<Value> = serde_json::from_str(&self.answer).ok();
+        if let Some(json) = answer.output.as_ref().filter(|json| said.as_ref() != Some(*json)) {
+            self.said("agent_message", &json.to_string())?;
         }
         if let Some(list) = self.todo_list.take() {
             self.item("completed", &list)?;

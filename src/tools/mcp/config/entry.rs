@@ -233,7 +233,10 @@ pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     let of_editor = OF_EDITORS.iter().any(|name| path.ends_with(name));
     let others_variables = WITH_OTHER_VARIABLES.iter().any(|name| path.ends_with(name));
     let text = match of_editor {
-        true => text.replace("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}").replace("${env:", "${"),
+        true => text
+            .replace("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}")
+            .replace("${userHome}", "${HOME}")
+            .replace("${env:", "${"),
         false => text.to_owned(),
     };
     let config = match settings_file::parse(path, &text) {
