@@ -229,10 +229,11 @@ fn values(call: &ToolCall) -> Option<String> {
 
 fn telling_line(body: &str) -> Option<&str> {
     static FRAME: Pattern = Pattern::new(r#"^(\d+: \w|at \S+[:/(]|File ")"#);
+    static PASSED: Pattern = Pattern::new(r"\b\d+ (?:tests? )?pass(?:ed|ing)\b");
     // A line that ends with a colon announces what tells.
     let tells = |line: &&str| !line.is_empty() && !line.ends_with(':') && !FRAME.is_match(line);
     let lines = || body.lines().map(str::trim).filter(tells);
-    lines().rfind(|line| lines::is_error(line)).or_else(|| lines().next_back())
+    lines().rfind(|line| lines::is_error(line) || PASSED.is_match(line)).or_else(|| lines().next_back())
 }
 
 /// An entry, whether it is kept, and its text, if not as it was sent.
@@ -345,6 +346,11 @@ mod tests {
         let panicked = Envelope::success("").with("command", "./a").with("exit_code", 101);
         let told = note(&[entry(1, "Bash", panicked.with_body("output", trace))]);
         assert!(told.ends_with("`./a` → exit 101: error: it broke]"), "{told}");
+        let tested = Envelope::success("").with("command", "pytest -q | tail; grep -n a Makefile");
+        let check = serde_json::json!({"name": "pytest", "kind": "test", "decides": false});
+        let tested = tested.with("exit_code", 0).with("check", check);
+        let told = note(&[entry(1, "Bash", tested.with_body("output", "4 passed in 0.1s\n12:test:\n14-"))]);
+        assert!(told.ends_with(" → 4 passed in 0.1s]"), "{told}");
     }
 
     #[test]

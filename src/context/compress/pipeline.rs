@@ -63,9 +63,9 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
 static PYTEST_DOTS: Pattern = Pattern::new(r"^\.[.sx]* +\[ *\d+%\]$");
 
 /// What a terminal would show: escape sequences vanish, a carriage return restarts its line (of a progress bar only the
-/// last state stays), trailing blanks and runs of empty lines go.
+/// last state stays), trailing blanks and longer runs of empty lines go: two in a row are code that may be edited.
 fn on_terminal(text: &str) -> Cow<'_, str> {
-    let noise = ["\n\n\n", " \n", "%]\n"];
+    let noise = ["\n\n\n\n", " \n", "%]\n"];
     if !text.contains(['\r', '\u{1b}', '\u{8}']) && !noise.iter().any(|noise| text.contains(noise)) {
         return Cow::Borrowed(text);
     }
@@ -80,7 +80,7 @@ fn on_terminal(text: &str) -> Cow<'_, str> {
         let shown = overwritten(line.trim_end_matches('\r'));
         let shown = shown.trim_end();
         empty = if shown.is_empty() { empty + 1 } else { 0 };
-        if empty > 1 {
+        if empty > 2 {
             continue;
         }
         out.push_str(shown);
@@ -136,7 +136,7 @@ mod tests {
     fn a_progress_bar_keeps_its_last_state() {
         assert_eq!(on_terminal(" 10%\r 50%\r100% done\r\nnext"), "100% done\nnext");
         assert_eq!(on_terminal("\u{1b}[32mok\u{1b}[0m\u{1b}]0;title\u{7}!"), "ok!");
-        assert_eq!(on_terminal("a\n\n\n\nb  \n"), "a\n\nb\n");
+        assert_eq!(on_terminal("a\n\n\n\n\nb  \n\n\nc"), "a\n\n\nb\n\n\nc");
         let dots = "....s [ 30%]\n..... [ 60%]\n..F.. [ 90%]\n. [100%]\n";
         assert_eq!(on_terminal(dots), "..... [ 60%]\n..F.. [ 90%]\n. [100%]\n");
         assert!(matches!(on_terminal("plain\ntext"), Cow::Borrowed(_)));

@@ -93,7 +93,12 @@ fn must_be_shown(
         Needs::Whole if is_shown(0, text.count()) => return Ok(()),
         Needs::Whole => {}
         Needs::Places(edits) => {
-            for edit in edits.iter().filter(|edit| !edit.old.is_empty()) {
+            // Several lines that stand in it exactly once are known, wherever from.
+            let stands = |edit: &TextEdit<'_>| {
+                edit.old.trim().contains('\n') && text.text().matches(edit.old).count() == 1
+            };
+            let guessed = |edit: &&TextEdit<'_>| !edit.old.is_empty() && !(known && stands(edit));
+            for edit in edits.iter().filter(guessed) {
                 let found = match_edit::find(&text, edit.old, edit.replace_all);
                 for place in found.iter().flat_map(|(_, matches)| matches) {
                     let last = text.line_of(place.end.saturating_sub(1).max(place.start));

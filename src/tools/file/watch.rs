@@ -48,7 +48,11 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
         let hash = file::hash(&bytes);
         let Some(seen) = cx.files.get(&canonical) else { continue };
         if seen.hash == hash {
-            cx.files.unchanged(&canonical);
+            // A resumed session knows only the hash of what was seen.
+            match &seen.snapshot {
+                Some(_) => cx.files.unchanged(&canonical),
+                None => drop(cx.files.saw(&canonical, hash, &bytes)),
+            }
             continue;
         }
         if !cx.files.report(&canonical, &hash) {
@@ -88,7 +92,11 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
     if more > 0 {
         notes.push(format!("and {} more", plural(more, "file")));
     }
-    let first = if own { "Changed by this command" } else { "Changed on disk since you last saw it" };
+    let first = if own {
+        "Files you have seen that this command changed"
+    } else {
+        "Changed on disk since you last saw it"
+    };
     let between = if notes.iter().any(|note| note.contains(['\n', ';'])) { "\n" } else { ", " };
     (!notes.is_empty()).then(|| elide(&format!("{first}: {}", notes.join(between)), 20_000))
 }

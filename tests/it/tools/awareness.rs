@@ -113,7 +113,7 @@ async fn external_changes_are_reported() {
     assert!(behind.contains("+let value_nine ="), "{behind}");
     let said = results(&requests[5].body).pop().unwrap();
     assert!(
-        said.ends_with("Changed by this command: a.rs</system-reminder>"),
+        said.ends_with("Files you have seen that this command changed: a.rs</system-reminder>"),
         "its text stands in the call: {said}"
     );
     assert!(place.text("a.rs").contains("let value_3 = mine;"), "the edit needed no second Read");
@@ -139,7 +139,7 @@ fn what_a_command_changed_is_no_news_in_the_next_turn() {
     place.file("home/config.toml", "nudges = false\n");
     assert!(place.exec(&server.base_url(), &["--permission", "full", "change it"]).status.success());
     let told = results(&server.requests()[2].body).pop().unwrap();
-    assert!(told.contains("Changed by this command: a.rs, b.rs<"), "{told}");
+    assert!(told.contains("Files you have seen that this command changed: a.rs, b.rs<"), "{told}");
     assert!(place.exec(&server.base_url(), &["-c", "--permission", "full", "go on"]).status.success());
     let requests = server.requests();
     assert!(!requests[3].raw.contains("Changed on disk"), "{}", requests[3].raw);
@@ -176,8 +176,12 @@ async fn a_part_opens_only_its_part() {
     assert_error(&bench.call("Edit", late.clone()).await, "INVALID_PARAM", "was shown only in part");
     // The refusal shows it, and then it counts.
     assert_ok(&bench.call("Edit", late).await);
+    // Several lines that stand there exactly once are known, also those of a long file.
     bench.put("b.rs", lines(400));
     bench.bash("head -2 b.rs").await;
+    let text = lines(400);
+    let old = text.lines().skip(300).take(2).collect::<Vec<_>>().join("\n");
+    assert_ok(&bench.call("Edit", json!({"path": "b.rs", "old_string": old, "new_string": "// gone"})).await);
     let write = json!({"path": "b.rs", "content": "nothing"});
     assert_error(&bench.call("Write", write.clone()).await, "INVALID_PARAM", "was shown only in part");
     for command in ["cat *.rs", "for f in b.rs; do cat $f; done", "grep -n . b.rs", "tail -n +1 b.rs a.rs"] {
@@ -332,11 +336,12 @@ async fn own_changes_are_told_as_own() {
     let mut agent = TestAgent::start(&place, &config(&server), false);
     agent.turn("change them").await;
     let seen = results(&server.requests().pop().unwrap().body);
-    let diff = "<system-reminder>Changed by this command: a.rs:\n--- a/a.rs\n";
+    let diff = "<system-reminder>Files you have seen that this command changed: a.rs:\n--- a/a.rs\n";
     assert!(seen[2].contains(diff) && seen[2].contains("+let value_nine ="), "{}", seen[2]);
-    let gone = "<system-reminder>Changed by this command: b.rs deleted</system-reminder>";
+    let gone =
+        "<system-reminder>Files you have seen that this command changed: b.rs deleted</system-reminder>";
     assert!(seen[3].ends_with(&format!("{gone}]")) || seen[3].ends_with(gone), "{}", seen[3]);
-    let much = "<system-reminder>Changed by this command: a.rs; Read it again before you rely on it</system-reminder>";
+    let much = "<system-reminder>Files you have seen that this command changed: a.rs; Read it again before you rely on it</system-reminder>";
     assert!(seen[4].contains(much), "{}", seen[4]);
     assert!(!seen[5].contains("system-reminder"), "told once: {}", seen[5]);
     assert!(!seen.concat().contains("on disk"), "nobody else was there");
@@ -346,7 +351,7 @@ async fn own_changes_are_told_as_own() {
     agent.turn("and a").await;
     let shown = results(&server.requests().pop().unwrap().body).pop().unwrap();
     assert!(
-        shown.ends_with("Changed by this command: a.rs</system-reminder>"),
+        shown.ends_with("Files you have seen that this command changed: a.rs</system-reminder>"),
         "its diff was printed: {shown}"
     );
 }
@@ -372,5 +377,26 @@ async fn changes_of_others_beside_a_command() {
     let seen = results(&server.requests().pop().unwrap().body).pop().unwrap();
     let (others, own) = seen.split_once("</system-reminder>").unwrap();
     assert!(others.contains("since you last saw it: a.rs:") && !others.contains("b.rs"), "{seen}");
-    assert!(own.contains("Changed by this command: b.rs deleted") && !own.contains("a.rs"), "{seen}");
+    assert!(
+        own.contains("Files you have seen that this command changed: b.rs deleted") && !own.contains("a.rs"),
+        "{seen}"
+    );
+}
+
+/// A file whose read a resumed session remembers is compared like any other.
+#[test]
+fn a_command_of_a_resumed_session_shows_what_it_changed() {
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.rs"})).into(),
+        answer().text("Done.").into(),
+        answer().call("Bash", json!({"command": "sed -i s/value_7/seven/ a.rs"})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.rs", lines(20));
+    place.file("home/config.toml", "nudges = false\n");
+    assert!(place.exec(&server.base_url(), &["--permission", "full", "read it"]).status.success());
+    assert!(place.exec(&server.base_url(), &["-c", "--permission", "full", "change it"]).status.success());
+    let told = results(&server.requests().pop().unwrap().body).pop().unwrap();
+    assert!(told.contains("+let seven = ") || told.contains("+    let seven = "), "{told}");
 }

@@ -22,7 +22,7 @@ const MISSING: usize = 8;
 const FILES_LISTED: usize = 60;
 const FILES_CHARS: usize = 1_600;
 const FILES_LOOKED_AT: usize = 4_000;
-const FOLDERS: usize = 12;
+const FOLDERS: usize = 16;
 
 struct Machine {
     root: Arc<PathBuf>,
@@ -131,13 +131,11 @@ fn files(paths: &[String]) -> String {
         0 => "The folder is empty.".to_owned(),
         count if count <= FILES_LISTED && all.len() <= FILES_CHARS => format!("Files: {all}"),
         count => {
-            let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
-            for path in paths {
-                let top = path.split_once('/').map_or("", |(top, _)| top);
-                *folders.entry(top).or_default() += 1;
-            }
-            let mut rows: Vec<(&str, usize)> =
-                folders.into_iter().filter(|(top, _)| !top.is_empty()).collect();
+            // As deep as the list stays short.
+            let few = |folders: &BTreeMap<&str, usize>| folders.len() <= FOLDERS;
+            let folders = [3, 2].map(|depth| folders(paths, depth)).into_iter().find(few);
+            let folders = folders.unwrap_or_else(|| self::folders(paths, 1));
+            let mut rows: Vec<(&str, usize)> = folders.into_iter().collect();
             rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             rows.truncate(FOLDERS);
             let more = if count == FILES_LOOKED_AT { "more than " } else { "" };
@@ -145,6 +143,16 @@ fn files(paths: &[String]) -> String {
             format!("{more}{count} files: {}", shown.join(" "))
         }
     }
+}
+
+/// How many files are below each folder of at most `depth` levels.
+fn folders(paths: &[String], depth: usize) -> BTreeMap<&str, usize> {
+    let mut folders = BTreeMap::new();
+    for folder in paths.iter().filter_map(|path| Some(path.rsplit_once('/')?.0)) {
+        let end = folder.match_indices('/').nth(depth - 1).map_or(folder.len(), |(at, _)| at);
+        *folders.entry(&folder[..end]).or_default() += 1;
+    }
+    folders
 }
 
 /// For a session's first message. Looks at the disk, off the async threads.
@@ -160,4 +168,18 @@ pub async fn block(task: &str, dispatcher: &Dispatcher, sub_agent: bool) -> Opti
     };
     let block = task::blocking(move || machine.block()).await.ok()?;
     Some(dispatcher.cx.redactor.redact(&block, TextSource::Text).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_files_are_listed_by_folders_as_deep_as_is_short() {
+        let file = |folder: &str| (0..20).map(|n| format!("{folder}/f{n}.ts")).collect::<Vec<_>>();
+        let deep = ["src/v4/core", "src/v4/core/tests", "src/v3", "docs"].map(file).concat();
+        assert_eq!(files(&deep), "80 files: src/v4/core/ (40) docs/ (20) src/v3/ (20)");
+        let many: Vec<String> = (0..FOLDERS + 1).flat_map(|n| file(&format!("src/p{n}/lib"))).collect();
+        assert_eq!(files(&many), "340 files: src/ (340)");
+    }
 }
