@@ -162,7 +162,6 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if loaded.work.patch_tool && setup.model.contains("gpt-") {
         dispatcher.describe(registry::with_patch);
     }
-    notices.extend(dispatcher.policy.rules().damage());
     if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.can_mask(setup.interactive) {
         notices.push(texts::DENIED_BY_WORDS_ONLY.to_owned());
     }

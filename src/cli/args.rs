@@ -103,9 +103,9 @@ pub struct ModelArgs {
     #[arg(long, visible_alias = "disallowedTools", help_heading = "Session", value_name = "RULE")]
     pub deny: Vec<String>,
 
-    /// Leave out the user's own file, whose mistake was reported
+    /// Leave out the user's own files, whose mistake is reported
     #[arg(skip)]
-    pub skip_user_file: bool,
+    pub skip_user_files: bool,
 
     /// Always ask before this; from settings only
     #[arg(skip)]

@@ -127,18 +127,28 @@ fn configuration_not_a_file() {
 }
 
 #[test]
-fn damaged_permission_rules() {
-    let server = FakeServer::start(vec![answer().text("One.").into(), answer().text("Two.").into()]);
+fn answers_with_a_mistake() {
+    let server = FakeServer::start(vec![answer().text("One.").into()]);
     let place = Workplace::new();
     place.exec(&server.base_url(), &["task"]);
     let state = place.log().parent().unwrap().parent().unwrap().to_owned();
-    fs::write(state.join("rules.json"), "{\"commands\": [").unwrap();
+    fs::write(state.join("permissions.toml"), "[permissions]\nalow = []\n").unwrap();
     let output = place.exec(&server.base_url(), &["task"]);
-    assert!(output.status.success());
-    assert!(stderr(&output).contains("rules.json can't be read (damaged"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(3));
+    let said = stderr(&output);
+    assert!(
+        said.contains("permissions.toml is not a valid configuration") && said.contains("`alow`"),
+        "{said}"
+    );
+    let doctor = stdout(&place.command(&["doctor"]).output().unwrap());
+    assert!(doctor.contains("permissions.toml is not a valid configuration"), "{doctor}");
+    fs::remove_file(state.join("permissions.toml")).unwrap();
     fs::write(state.join("rules.json"), "{\"commands\": [\"make all\"]}").unwrap();
     let doctor = stdout(&place.command(&["doctor"]).output().unwrap());
-    assert!(doctor.contains("always allowed in this project: ") && doctor.contains("make all"), "{doctor}");
+    assert!(doctor.contains("allow Bash(make all) (") && doctor.contains("permissions.toml)"), "{doctor}");
+    let check = ["policy", "check", "--permission", "ask", "--", "make all"];
+    let checked = stdout(&place.command(&check).output().unwrap());
+    assert!(checked.contains("; allow Bash(make all) in ") && checked.starts_with("allow"), "{checked}");
 }
 
 #[tokio::test]

@@ -197,6 +197,7 @@ fn claude_options_are_ours_or_say_what_is() {
         text("{\"a\": 1}"),
         call("Read", json!({"path": "a.txt"})),
         status(400, "no"),
+        text("Both."),
         write(),
         text("Not done."),
     ]);
@@ -227,6 +228,12 @@ fn claude_options_are_ours_or_say_what_is() {
     let last = lines(&out).pop().unwrap();
     assert_eq!((code, &last["is_error"], &last["subtype"]), (Some(1), &json!(true), &json!("success")));
     assert!(last["result"].as_str().is_some_and(|result| result.contains("400")), "{last}");
+    // Notes about options don't come between.
+    let both = File::create(place.project().join("both")).unwrap();
+    let url = server.base_url();
+    let all = [&json_out[..], &["--model", "sonnet", "--base-url", &url]].concat();
+    place.command(&all).stdout(both.try_clone().unwrap()).stderr(both).status().unwrap();
+    assert_eq!(lines(&place.text("both")).len(), 1, "{}", place.text("both"));
     // As text: the answer alone, and 0 after a refusal.
     let (code, out, err) = run(&["-p", "do it", "--restricted", "--allowedTools", "Read"]);
     assert_eq!((code, out.as_str()), (Some(0), "Not done.\n"), "{err}");

@@ -413,11 +413,12 @@ impl PolicyEngine {
         if self.rules().are_locked() {
             return None;
         }
-        match (&only.command, &only.access) {
+        let grant = match (&only.command, &only.access) {
             (Some(command), _) => command_prefix::general_prefix(command).map(SessionGrant::Prefix),
             (None, Access::Host(_) | Access::Remote { .. }) => self.session_grants(call).pop(),
             _ => None,
-        }
+        };
+        grant.filter(Rules::can_keep)
     }
 
     /// The folder outside that is all that the call needs.

@@ -14,7 +14,6 @@ use context::report::render;
 use context::rules::cursor::{self, CursorRule};
 use context::rules::project_rules::ProjectRules;
 use context::rules::rules_file;
-use guard::policy::rules::Rules;
 use guard::sandbox::probe;
 use tools::hook::listing;
 
@@ -51,14 +50,6 @@ fn sandbox(confined: bool) -> String {
     let rows = probe::status().rows.iter();
     let state = |available| if available { "" } else { " missing" };
     rows.map(|layer| format!("{}{}", layer.name, state(layer.available))).collect::<Vec<_>>().join(", ")
-}
-
-/// What the user's answers allow in this project from now on, and where they are kept.
-pub fn always_allowed(project_state: &Path) -> Option<String> {
-    let rules = Rules::load(project_state);
-    let answers = rules.rows().into_iter().map(|row| row.text).collect::<Vec<_>>().join(", ");
-    (!answers.is_empty())
-        .then(|| format!("always allowed in this project: {answers} ({})", rules.path.display()))
 }
 
 pub fn trust(workspace: &Path, project_state: &Path) -> Event {

@@ -30,8 +30,7 @@ pub fn toolset(setup: ToolSetup<'_>) -> (Dispatcher, ToolParts) {
     let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
     let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());
     cx.web = Arc::new(WebState::new(&loaded.web.private_hosts, searcher));
-    let mut rules = Rules::load(project_state);
-    rules.apply(flags.in_worktree(&cx.root));
+    let rules = Rules::new(flags.in_worktree(&cx.root), project_state);
     cx.denied = Arc::new(rules.denied_paths(&cx.root));
     // For servers, which start before any command.
     cx.sandbox.mask(cx.denied.masks());

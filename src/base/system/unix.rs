@@ -45,6 +45,13 @@ pub fn facts(meta: &Metadata) -> FileFacts {
     }
 }
 
+/// Whether standard output and standard error go to one file or pipe.
+pub fn outputs_are_one() -> bool {
+    let (out, error) = (rustix::fs::fstat(io::stdout()), rustix::fs::fstat(io::stderr()));
+    let id = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+    !termios::isatty(io::stdout()) && out.is_ok_and(|out| error.is_ok_and(|error| id(out) == id(error)))
+}
+
 pub fn special_kind(meta: &Metadata) -> Option<&'static str> {
     let kind = meta.file_type();
     if kind.is_fifo() {

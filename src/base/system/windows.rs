@@ -43,6 +43,10 @@ pub fn facts(meta: &Metadata) -> FileFacts {
     FileFacts { mode, id: (0, 0), names: 1, owner: (user(), 0), modified_ns: ns, changed_ns: ns }
 }
 
+pub fn outputs_are_one() -> bool {
+    false
+}
+
 pub fn special_kind(_: &Metadata) -> Option<&'static str> {
     None
 }

@@ -82,7 +82,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
         paths: &paths,
         workspace: &workspace,
         trust: model.trust,
-        skip_user_file: model.skip_user_file,
+        skip_user_files: model.skip_user_files,
         default_permission,
     })?;
     for folder in &model.add_dir {

@@ -24,14 +24,12 @@ const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read",
 
 #[derive(Clone, Debug, Default)]
 pub struct FlagRules {
-    pub granted: Vec<SessionGrant>,
+    pub granted: Vec<(SessionGrant, ToolRule)>,
     /// Always asked about, whatever allows it.
     pub asked: Vec<ToolRule>,
     pub denied: Vec<ToolRule>,
     /// Rules of other programs' files that can't be used, and why.
     pub unusable: Vec<String>,
-    /// Where each grant stands.
-    pub places: Vec<(SessionGrant, String)>,
     /// Only the administrator's rules allow anything.
     pub locked: bool,
 }
@@ -97,8 +95,7 @@ impl FlagRules {
         if kind == "allow" {
             let granted = grant(&rule);
             let Ok(Some(grant)) = granted else { return check(&rule).and(granted.map(drop)) };
-            self.places.push((grant.clone(), shown(kind, &rule)));
-            self.granted.push(grant);
+            self.granted.push((grant, rule));
             return Ok(());
         }
         check(&rule)?;
@@ -190,7 +187,25 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     }))
 }
 
-fn shown(kind: &str, rule: &ToolRule) -> String {
+/// The rule that grants just that, as written and read; `None` if it is for one session at most.
+pub fn rule_of(granted: &SessionGrant) -> Option<(String, ToolRule)> {
+    let text = match granted {
+        SessionGrant::Prefix(words) => format!("Bash({words})"),
+        SessionGrant::Host(host) => format!("WebFetch({host})"),
+        SessionGrant::Tool(tool) => format!("mcp__{}", tool.replacen('.', "__", 1)),
+        _ => return None,
+    };
+    let rule = ToolRule::parse(&text).ok()?;
+    (grant(&rule) == Ok(Some(granted.clone()))).then_some((text, rule))
+}
+
+/// Whether a value of a list holds this rule.
+pub fn holds(value: &str, rule: &ToolRule) -> bool {
+    let is_it = |one: ToolRule| one.pattern == rule.pattern && one.tool.eq_ignore_ascii_case(&rule.tool);
+    split(value).iter().any(|text| ToolRule::parse(text).is_ok_and(is_it))
+}
+
+pub fn shown(kind: &str, rule: &ToolRule) -> String {
     let pattern = rule.pattern.as_ref().map_or(String::new(), |pattern| format!("({pattern})"));
     match &rule.place {
         Some(place) => format!("{kind} {}{pattern} in {place}", rule.tool),
@@ -282,7 +297,9 @@ mod tests {
             let lists = PermissionLists { allow: of(allow), ask: Vec::new(), deny: of(deny) };
             FlagRules::parse(&[RuleSource { lists, ..RuleSource::default() }], ours, &names)
         };
-        let allow = |text: &str| parse(&[text], &[]).map(|rules| rules.granted);
+        let granted =
+            |rules: FlagRules| rules.granted.into_iter().map(|(grant, _)| grant).collect::<Vec<_>>();
+        let allow = |text: &str| parse(&[text], &[]).map(granted);
         let deny = |text: &str| parse(&[], &[text]).map(|rules| rules.denied);
         assert_eq!(deny("bash(git push:*),Task").unwrap()[0].tool, "Bash");
         assert!(deny("Grep(secrets/**)").unwrap_err().contains("only Bash, Edit"));
@@ -301,6 +318,10 @@ mod tests {
         assert_eq!(allow("Nothing").unwrap_err(), "--allow Nothing: there is no such tool");
         assert_eq!(allow("Edit(src/**)").unwrap(), [SessionGrant::WritesTo("src/**".to_owned())]);
         assert_eq!(allow("Bash(df*)"), allow("Bash(df:*)"));
+        let answered = |grant: SessionGrant| rule_of(&grant).map(|(text, _)| text);
+        let tool = SessionGrant::Tool("git.log".to_owned());
+        assert_eq!(answered(tool).as_deref(), Some("mcp__git__log"));
+        assert_eq!(answered(SessionGrant::Prefix("make a*b".to_owned())), None);
         for wrong in ["Bash(* push)", "WebFetch", "Todo(x)", "Read(src)", "(x"] {
             assert!(allow(wrong).is_err(), "{wrong}");
         }

@@ -1,10 +1,9 @@
-//! What the user allowed beyond the permission level: for this session (in memory) and for good in this
-//! project (a file in the state folder, never in the checkout).
+//! What the user allowed beyond the permission level: by rules in files and flags, by "always" answers (which are rules in a file
+//! of the project's state, never in the checkout), and for this session or turn (in memory).
 
 use std::io;
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 use super::command::{self, AssessedAccess, AssessedCall, AssessedCommand};
 use super::command_prefix;
@@ -16,100 +15,43 @@ use super::session_grant::SessionGrant;
 use super::tool_rule::ToolRule;
 use crate::policy::programs::assessment::Risk;
 use crate::sandbox::rule_pattern::is_about_path;
-use base::file::{self, FileError};
+use base::config::files::answers;
 use base::folder::update::update;
 use base::protocol::lists::RuleRow;
 use base::search::words::listed;
 
-const MAX_BYTES: u64 = 4 * 1024 * 1024;
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-struct Stored {
-    commands: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    hosts: Vec<String>,
-    /// As `server.tool`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<String>,
-    no_init_offer: bool,
-}
-
-impl Stored {
-    fn grants(&self) -> impl Iterator<Item = SessionGrant> {
-        let commands = self.commands.iter().cloned().map(SessionGrant::Prefix);
-        let hosts = self.hosts.iter().cloned().map(SessionGrant::Host);
-        commands.chain(hosts).chain(self.tools.iter().cloned().map(SessionGrant::Tool))
-    }
-
-    /// Where a grant is kept, and its words there.
-    fn place<'a>(&'a mut self, grant: &'a SessionGrant) -> Option<(&'a mut Vec<String>, &'a str)> {
-        match grant {
-            SessionGrant::Prefix(words) => Some((&mut self.commands, words)),
-            SessionGrant::Host(words) => Some((&mut self.hosts, words)),
-            SessionGrant::Tool(words) => Some((&mut self.tools, words)),
-            _ => None,
-        }
-    }
-
-    fn add(&mut self, grant: &SessionGrant) {
-        if let Some((list, words)) =
-            self.place(grant).filter(|(list, words)| !list.iter().any(|kept| kept == words))
-        {
-            list.push(words.to_owned());
-        }
-    }
-
-    fn remove(&mut self, gone: &[SessionGrant]) {
-        for grant in gone {
-            if let Some((list, words)) = self.place(grant) {
-                list.retain(|kept| kept != words);
-            }
-        }
-    }
-}
-
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    pub path: PathBuf,
-    stored: Stored,
+    /// Where "always" answers are kept.
+    answers: PathBuf,
+    /// What rules of files and flags allow.
+    ruled: Vec<(SessionGrant, ToolRule)>,
     session: Vec<SessionGrant>,
     turn: Vec<SessionGrant>,
     asked: Vec<ToolRule>,
     denied: Vec<ToolRule>,
-    places: Vec<(SessionGrant, String)>,
     locked: bool,
-    damage: Option<String>,
 }
 
 impl Rules {
-    pub fn load(project_state: &Path) -> Self {
-        let path = project_state.join("rules.json");
-        let read = match file::read(&path, MAX_BYTES) {
-            Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| format!("damaged: {error}")),
-            Err(FileError::NotFound) => Ok(Stored::default()),
-            Err(error) => Err(error.to_string()),
-        };
-        let (stored, damage) = match read {
-            Ok(stored) => (stored, None),
-            Err(why) => (Stored::default(), Some(why)),
-        };
-        Self { path, stored, damage, ..Self::default() }
+    pub fn new(flags: FlagRules, project_state: &Path) -> Self {
+        let FlagRules { granted: ruled, asked, denied, locked, .. } = flags;
+        Self { answers: answers::path(project_state), ruled, asked, denied, locked, ..Self::default() }
     }
 
-    pub fn damage(&self) -> Option<String> {
-        let why = self.damage.as_ref()?;
-        let path = self.path.display();
-        Some(format!(
-            "{path} can't be read ({why}). You will be asked again about commands that were always allowed. \
-             Correct the file or delete it."
-        ))
+    /// Whether "always" can be written down as a rule.
+    pub fn can_keep(grant: &SessionGrant) -> bool {
+        flag_rules::rule_of(grant).is_some()
     }
 
     pub fn always(&mut self, grant: SessionGrant) -> io::Result<()> {
-        self.stored.add(&grant);
-        self.grant(grant);
-        self.save_without(&[])
+        self.grant(grant.clone());
+        if let Some((text, rule)) = flag_rules::rule_of(&grant) {
+            answers::add(&self.answers, &text)?;
+            let place = Some(Arc::from(self.answers.to_string_lossy()));
+            self.ruled.push((grant, ToolRule { place, ..rule }));
+        }
+        Ok(())
     }
 
     pub fn grant(&mut self, grant: SessionGrant) {
@@ -134,18 +76,7 @@ impl Rules {
     }
 
     fn granted(&self) -> impl Iterator<Item = &SessionGrant> {
-        self.session.iter().chain(&self.turn)
-    }
-
-    pub fn apply(&mut self, flags: FlagRules) {
-        flags.granted.into_iter().for_each(|grant| self.grant(grant));
-        self.asked.extend(flags.asked);
-        self.denied.extend(flags.denied);
-        self.places.extend(flags.places);
-        if flags.locked {
-            self.locked = true;
-            self.stored = Stored { no_init_offer: self.stored.no_init_offer, ..Stored::default() };
-        }
+        self.ruled.iter().map(|(grant, _)| grant).chain(&self.session).chain(&self.turn)
     }
 
     /// Whether only the administrator's rules, and the user's answers in this session, allow anything.
@@ -155,23 +86,22 @@ impl Rules {
 
     /// The rule that allows a part of a command, and where it stands.
     pub fn allowed_by(&self, call: &AssessedCall) -> Option<String> {
-        let covers =
-            |prefix: &str| command_prefix::covers(call, self.writes_allowed(), std::iter::once(prefix));
-        let placed = self.places.iter().find_map(|(grant, place)| match grant {
-            SessionGrant::Prefix(prefix) if covers(prefix) => Some(place.clone()),
+        let covers = |(grant, rule): &(SessionGrant, ToolRule)| match grant {
+            SessionGrant::Prefix(prefix) => {
+                let prefix = std::iter::once(prefix.as_str());
+                command_prefix::covers(call, self.writes_allowed(), prefix)
+                    .then(|| flag_rules::shown("allow", rule))
+            }
             _ => None,
-        });
-        let kept = || self.stored.commands.iter().find(|prefix| covers(prefix));
-        placed.or_else(|| {
-            Some(format!("`{}` is always allowed in this project, by {}", kept()?, self.path.display()))
-        })
+        };
+        self.ruled.iter().find_map(covers)
     }
 
     /// For a read-only subagent: what flags forbid, and whose pages it may read.
     pub fn for_reading(&self) -> Self {
-        let granted = self.stored.grants().chain(self.session.iter().cloned());
+        let granted = self.ruled.iter().map(|(grant, _)| grant).chain(&self.session);
         let hosts = granted.filter(|grant| matches!(grant, SessionGrant::Host(_)));
-        Self { session: hosts.collect(), denied: self.denied.clone(), ..Self::default() }
+        Self { session: hosts.cloned().collect(), denied: self.denied.clone(), ..Self::default() }
     }
 
     /// Whether a tool is denied altogether, so that no model sees it. `names` are all of its names.
@@ -193,19 +123,29 @@ impl Rules {
     }
 
     pub fn rows(&self) -> Vec<RuleRow> {
-        let kept: Vec<SessionGrant> = self.stored.grants().collect();
-        let session = self.session.iter().filter(|grant| !kept.contains(grant));
-        let row = |kept| move |grant: &SessionGrant| RuleRow { text: grant.listed(), kept };
-        kept.iter().map(row(true)).chain(session.map(row(false))).collect()
+        let is_ruled = |grant: &SessionGrant| self.ruled.iter().any(|(ruled, _)| ruled == grant);
+        let session = self.session.iter().filter(|grant| !is_ruled(grant));
+        let session = session.map(|grant| RuleRow { text: grant.listed(), kept: false });
+        self.ruled.iter().map(|ruled| self.row(ruled)).chain(session).collect()
     }
 
-    /// If saving fails, the rule is still gone from this session.
-    pub fn remove(&mut self, rule: &RuleRow) -> io::Result<()> {
-        self.session.retain(|grant| grant.listed() != rule.text);
-        let removed: Vec<SessionGrant> =
-            self.stored.grants().filter(|grant| grant.listed() == rule.text).collect();
-        self.stored.remove(&removed);
-        if removed.is_empty() { Ok(()) } else { self.save_without(&removed) }
+    fn row(&self, (grant, rule): &(SessionGrant, ToolRule)) -> RuleRow {
+        let kept = rule.place.as_deref() == Some(&*self.answers.to_string_lossy());
+        let text = grant.listed();
+        let text = if kept { text } else { format!("{text} ({})", flag_rules::shown("allow", rule)) };
+        RuleRow { text, kept }
+    }
+
+    /// An answer is taken out of its file, other rules only out of this session. If saving fails, it is still gone from this session.
+    pub fn remove(&mut self, row: &RuleRow) -> io::Result<()> {
+        let (gone, left) =
+            std::mem::take(&mut self.ruled).into_iter().partition(|ruled| self.row(ruled) == *row);
+        let gone: Vec<(SessionGrant, ToolRule)> = gone;
+        self.ruled = left;
+        self.session.retain(|grant| grant.listed() != row.text && gone.iter().all(|(one, _)| one != grant));
+        let mut answered = gone.iter().filter(|_| row.kept);
+        answered
+            .try_for_each(|(_, rule)| answers::remove(&self.answers, |text| flag_rules::holds(text, rule)))
     }
 
     pub fn forget_session(&mut self) {
@@ -235,11 +175,10 @@ impl Rules {
     }
 
     pub fn call_allowed(&self, call: &AssessedCall) -> bool {
-        let session = self.granted().filter_map(|grant| match grant {
+        let prefixes = self.granted().filter_map(|grant| match grant {
             SessionGrant::Prefix(prefix) => Some(prefix.as_str()),
             _ => None,
         });
-        let prefixes = self.stored.commands.iter().map(String::as_str).chain(session);
         command_prefix::covers(call, self.writes_allowed(), prefixes)
     }
 
@@ -249,7 +188,7 @@ impl Rules {
     }
 
     pub fn allowed(&self, grant: &SessionGrant) -> bool {
-        self.granted().any(|one| one == grant) || self.stored.grants().any(|kept| kept == *grant)
+        self.granted().any(|one| one == grant)
     }
 
     /// Whether rules, or an approval of this exact command, allow all that it does beyond reading.
@@ -260,35 +199,15 @@ impl Rules {
     }
 
     pub fn offers_init(&self) -> bool {
-        !self.stored.no_init_offer
+        !self.no_init_offer().exists()
     }
 
-    pub fn decline_init(&mut self) -> io::Result<()> {
-        self.stored.no_init_offer = true;
-        self.save_without(&[])
+    pub fn decline_init(&self) -> io::Result<()> {
+        update(&self.no_init_offer(), |_| Ok(Some(Vec::new())))
     }
 
-    /// Merges into the current file: another process may have added to it since we read it.
-    fn save_without(&mut self, removed: &[SessionGrant]) -> io::Result<()> {
-        let mut saved = Stored::default();
-        update(&self.path, |old| {
-            saved = match old.map(serde_json::from_slice::<Stored>) {
-                Some(Ok(stored)) => stored,
-                Some(Err(_)) => self.set_aside().map(|()| Stored::default())?,
-                None => Stored::default(),
-            };
-            saved.no_init_offer |= self.stored.no_init_offer;
-            self.stored.grants().for_each(|grant| saved.add(&grant));
-            saved.remove(removed);
-            Ok(Some(serde_json::to_vec_pretty(&saved)?))
-        })?;
-        (self.stored, self.damage) = (saved, None);
-        Ok(())
-    }
-
-    /// An unreadable file may be the user's work with a typo, so it is kept under another name.
-    fn set_aside(&self) -> io::Result<()> {
-        std::fs::rename(&self.path, self.path.with_extension("json.damaged"))
+    fn no_init_offer(&self) -> PathBuf {
+        self.answers.with_file_name("no-init-offer")
     }
 }
 
@@ -349,51 +268,45 @@ fn both(command: &str, scope: &PathScope) -> [AssessedCommand; 2] {
 mod tests {
     use super::*;
 
+    fn kept(folder: &Path) -> Vec<String> {
+        answers::parse(&std::fs::read_to_string(answers::path(folder)).unwrap()).unwrap().allow
+    }
+
     #[test]
-    fn two_processes_keep_each_others_rules() {
+    fn two_processes_keep_each_others_answers() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut one, mut two) = (Rules::load(dir.path()), Rules::load(dir.path()));
+        let rules = || Rules::new(FlagRules::default(), dir.path());
+        let (mut one, mut two) = (rules(), rules());
         one.always(SessionGrant::Prefix("cargo test".to_owned())).unwrap();
-        two.always(SessionGrant::Prefix("pytest".to_owned())).unwrap();
-        one.decline_init().unwrap();
-        let all = Rules::load(dir.path());
-        assert_eq!(all.stored.commands, ["cargo test", "pytest"]);
-        assert!(!all.offers_init());
+        two.always(SessionGrant::Host("docs.rs".to_owned())).unwrap();
+        two.always(SessionGrant::Host("docs.rs".to_owned())).unwrap();
+        assert_eq!(kept(dir.path()), ["WebFetch(docs.rs)", "Bash(cargo test)"]);
     }
 
     #[test]
     fn a_rule_that_is_removed_stays_removed() {
         let dir = tempfile::tempdir().unwrap();
-        let mut rules = Rules::load(dir.path());
+        let rule = ToolRule::parse("Bash(make)").unwrap();
+        let granted = vec![(SessionGrant::Prefix("make".to_owned()), rule)];
+        let mut rules = Rules::new(FlagRules { granted, ..FlagRules::default() }, dir.path());
         rules.always(SessionGrant::Prefix("cargo test".to_owned())).unwrap();
         rules.grant(SessionGrant::Writes);
         rules.grant(SessionGrant::Command("a; b".to_owned()));
         let texts: Vec<(String, bool)> = rules.rows().into_iter().map(|row| (row.text, row.kept)).collect();
         let expected = [
+            ("commands that begin with `make` (--allow Bash(make))", false),
             ("commands that begin with `cargo test`", true),
             ("changes to files in the workspace", false),
             ("the command `a; b`", false),
         ];
         assert_eq!(texts, expected.map(|(text, kept)| (text.to_owned(), kept)));
-        let first = rules.rows().remove(0);
-        rules.remove(&first).unwrap();
-        assert_eq!(rules.rows().len(), 2, "the session's own grant of it is gone, too");
+        let answer = rules.rows().remove(1);
+        rules.remove(&answer).unwrap();
+        assert_eq!(rules.rows().len(), 3, "the session's own grant of it is gone, too");
         rules.always(SessionGrant::Prefix("pytest".to_owned())).unwrap();
-        assert_eq!(Rules::load(dir.path()).stored.commands, ["pytest"]);
-    }
-
-    #[test]
-    fn a_damaged_file_is_kept() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("rules.json"), "{\"commands\": [").unwrap();
-        let mut rules = Rules::load(dir.path());
-        assert!(rules.damage().is_some());
-        rules.always(SessionGrant::Prefix("pytest".to_owned())).unwrap();
-        assert_eq!(
-            std::fs::read_to_string(dir.path().join("rules.json.damaged")).unwrap(),
-            "{\"commands\": ["
-        );
-        assert_eq!(Rules::load(dir.path()).stored.commands, ["pytest"]);
+        assert_eq!(kept(dir.path()), ["Bash(pytest)"]);
+        rules.forget_session();
+        assert_eq!(rules.rows().len(), 2, "rules of files and flags hold for the next session");
     }
 }
 

@@ -98,7 +98,7 @@ impl World {
             paths: &paths,
             workspace: &inside,
             trust: false,
-            skip_user_file: false,
+            skip_user_files: false,
             default_permission: Permission::Auto,
         });
         let (dispatcher, _) = toolset(ToolSetup {

@@ -7,6 +7,7 @@ use std::path::Path;
 use base::config::settings::Permission::{self, Ask, Auto, Full, ReadOnly};
 use guard::policy::command;
 use guard::policy::command_prefix::general_prefix;
+use guard::policy::flag_rules::FlagRules;
 use guard::policy::rules::Rules;
 use guard::policy::session_grant::SessionGrant;
 use guard::policy::verdict::Verdict;
@@ -303,7 +304,7 @@ fn always_offers_the_general_and_never_the_reckless() {
 fn rules_match_the_parsed_words_and_open_nothing_guarded() {
     let ground = Ground::new();
     let dir = tempfile::tempdir().unwrap();
-    let mut rules = Rules::load(dir.path());
+    let mut rules = Rules::new(FlagRules::default(), dir.path());
     for prefix in ["cargo test", "tool", "git push", "make", "rm", "cat"] {
         rules.always(SessionGrant::Prefix(prefix.to_owned())).unwrap();
     }

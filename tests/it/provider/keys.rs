@@ -32,7 +32,7 @@ async fn a_models_name_chooses_among_vendors_within_a_session() {
         paths: &Paths { config: folder.path().into(), state: folder.path().into() },
         workspace: folder.path(),
         trust: false,
-        skip_user_file: false,
+        skip_user_files: false,
         default_permission: Permission::Auto,
     })
     .unwrap();

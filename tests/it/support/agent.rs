@@ -36,7 +36,7 @@ fn loaded(place: &Workplace, config: &str, interactive: bool) -> Loaded {
         paths: &paths(place),
         workspace: &place.project(),
         trust: false,
-        skip_user_file: false,
+        skip_user_files: false,
         default_permission: if interactive { Permission::Ask } else { Permission::Auto },
     })
     .unwrap()

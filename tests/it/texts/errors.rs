@@ -83,7 +83,7 @@ fn errors() {
             paths: &Paths { config: "/nowhere".into(), state: "/nowhere".into() },
             workspace: Path::new("/nowhere/project"),
             trust: false,
-            skip_user_file: false,
+            skip_user_files: false,
             default_permission: Permission::Ask,
         });
         let error = loaded.map(|loaded| loaded.provider_error).unwrap_or_else(Some).expect(flags);

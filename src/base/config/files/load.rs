@@ -62,8 +62,8 @@ pub struct Sources<'a> {
     pub workspace: &'a Path,
     /// The user trusts the project's own file for this run.
     pub trust: bool,
-    /// Its mistake has been reported.
-    pub skip_user_file: bool,
+    /// A mistake in them is reported.
+    pub skip_user_files: bool,
     /// Used if nothing is set: `ask` for the terminal, `auto` for exec.
     pub default_permission: Permission,
 }
@@ -77,7 +77,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let (project, told) = project_file::read(sources.workspace, sources.paths, sources.trust)?;
     notices.extend(told);
     let user_path = sources.paths.user_config();
-    let (user, keys) = if sources.skip_user_file { Default::default() } else { source::user(&user_path)? };
+    let (user, keys) = if sources.skip_user_files { Default::default() } else { source::user(&user_path)? };
     let defaults =
         Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
     let admin = AdminFiles::read(sources.vars, source::text)?;
@@ -92,6 +92,9 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     admin.0.iter().for_each(|file| add(&file.place, file.raw.permissions.clone()));
     add(&user_place, user.permissions.clone());
     add(&project_place, project.permissions.clone());
+    if !sources.skip_user_files {
+        rules.extend(source::answers(&sources.paths.project(sources.workspace))?);
+    }
     let configured = user.base_url.clone().or(project.base_url.clone());
     let given = [
         ("the command line".to_owned(), sources.flags),

@@ -14,7 +14,7 @@ fn with(flags: &str, vars: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
         paths: &paths,
         workspace: Path::new("/nowhere/project"),
         trust: false,
-        skip_user_file: false,
+        skip_user_files: false,
         default_permission: Permission::Ask,
     })
 }
@@ -58,7 +58,7 @@ fn a_dialect_does_not_replace_the_configured_server() {
             paths: &paths,
             workspace: Path::new("/nowhere/project"),
             trust: false,
-            skip_user_file: false,
+            skip_user_files: false,
             default_permission: Permission::Ask,
         })
         .unwrap()

@@ -1,6 +1,8 @@
-//! The configuration files: their shape, how they are merged with where each value is from, the administrator's locks.
+//! The configuration files: their shape, how they are merged with where each value is from, the administrator's locks, and
+//! what the user always allows.
 
 pub mod admin;
+pub mod answers;
 pub mod load;
 pub mod raw;
 pub mod source;

@@ -1,5 +1,5 @@
 //! One configuration file: reads it, tells where a setting came from, and writes a choice of the user into it, so that choices made
-//! on the screen can't contradict the file.
+//! on the screen can't contradict the file. Also reads the rules that the user's answers made.
 
 use std::io;
 use std::io::ErrorKind;
@@ -7,9 +7,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::answers;
 use super::raw::Raw;
 use crate::config::error::{ConfigError, bad};
 use crate::config::keys::{self, KeyBinding};
+use crate::config::permission_rules::RuleSource;
 use crate::file::{self, FileError};
 use crate::folder::update::update;
 use crate::text::one_line;
@@ -49,6 +51,16 @@ pub fn settings(sources: &[(String, Raw)]) -> Vec<SettingSource> {
 pub fn user(path: &Path) -> Result<(Raw, Vec<KeyBinding>), ConfigError> {
     let Some(text) = text(path)? else { return Ok((Raw::default(), Vec::new())) };
     Raw::parse(&text).and_then(|raw| Ok((raw, keys::read(&text)?))).map_err(|what| unparsable(path, &what))
+}
+
+/// The rules that "always" answers made.
+pub fn answers(project_state: &Path) -> Result<Option<RuleSource>, ConfigError> {
+    let path = answers::path(project_state);
+    // What can't be moved is asked again.
+    let _ = answers::move_old(&path);
+    let Some(text) = text(&path)? else { return Ok(None) };
+    let lists = answers::parse(&text).map_err(|what| unparsable(&path, &what))?;
+    Ok(Some(RuleSource { place: path.display().to_string(), lists, foreign: false }))
 }
 
 pub fn text(path: &Path) -> Result<Option<String>, ConfigError> {

@@ -76,9 +76,6 @@ fn check_sources(findings: &mut Findings<'_>) {
             findings.line("rules", format!("{kind} {rules} ({place}{locked})"));
         }
     }
-    if let Some(answers) = status::always_allowed(&findings.opened.project_state) {
-        findings.line("rules", answers);
-    }
 }
 
 /// The variables that keep the model's commands from asking and paging.

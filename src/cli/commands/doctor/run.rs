@@ -5,9 +5,6 @@ use super::model;
 use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::{limits, open};
-use base::config::error::ConfigError;
-use base::config::files::source;
-use base::config::paths::Paths;
 use base::config::settings::Permission;
 use base::config::trusted::json_files;
 
@@ -16,14 +13,18 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
         report::print(include_str!("../../../../config.toml"))?;
         return Ok(true);
     }
-    let mistake = source::user(&Paths::from_env().user_config()).err();
-    let model = ModelArgs { skip_user_file: mistake.is_some(), ..cli.model.clone() };
-    let opened = open::open(&model, Permission::Ask)?;
+    let (opened, mistake) = match open::open(&cli.model, Permission::Ask) {
+        Ok(opened) => (opened, None),
+        Err(mistake) => {
+            let rest = ModelArgs { skip_user_files: true, ..cli.model.clone() };
+            (open::open(&rest, Permission::Ask)?, Some(mistake))
+        }
+    };
     let mut found = Findings::new(&opened);
-    if let Some(ConfigError { what, hint }) = mistake {
+    if let Some(Failure { message, hint, .. }) = mistake {
         found.works = false;
         found.sentence(format!(
-            "error: {what}\nhint: {hint}. The rest of this report leaves that file out.\n"
+            "error: {message}\nhint: {hint}. The rest of this report leaves out your own configuration.\n"
         ));
     }
     findings::check(&mut found);

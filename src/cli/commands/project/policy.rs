@@ -56,8 +56,7 @@ pub fn run(cli: &SharedArgs, args: &PolicyArgs) -> Result<(), Failure> {
         return Err(Failure::usage("there is no command to check", hint));
     }
     let spill = opened.project_state.join("tool-output");
-    let mut rules = Rules::load(&opened.project_state);
-    rules.apply(limits::rules(&cli.model, &opened.loaded)?);
+    let rules = Rules::new(limits::rules(&cli.model, &opened.loaded)?, &opened.project_state);
     let own = opened.own_folders();
     let engine = PolicyEngine::new(&opened.loaded.work, rules, &opened.workspace, vec![spill], &own);
     let support = match check.confined {

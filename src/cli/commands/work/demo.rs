@@ -148,7 +148,7 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
         paths: &paths,
         workspace: &workspace,
         trust: false,
-        skip_user_file: false,
+        skip_user_files: false,
         default_permission: permission,
     })?;
     let script = if cargo_runs(&workspace) { script.to_owned() } else { without_cargo(script) };

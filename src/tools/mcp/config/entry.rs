@@ -244,11 +244,13 @@ pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
         Err(error) => return refused(format!("not valid: {error}")),
     };
     let Some(entries) = servers_of(&config) else {
-        return refused("it has no \"mcpServers\"".to_owned());
+        return refused(
+            "it has no object \"mcpServers\" (in VS Code's file \"servers\") with servers by name".to_owned(),
+        );
     };
     let (mut servers, mut problems) = (Vec::new(), Vec::new());
     for (name, entry) in entries {
-        let read = match of_editor && entry.to_string().contains("${input:") {
+        let read = match entry.to_string().contains("${input:") {
             true => Err("VS Code asks for its ${input:…}; name a ${VARIABLE} instead".to_owned()),
             false => Entry::read(entry)
                 .and_then(|read| read.with_variables_in_our_form(others_variables).server(name, path)),
@@ -309,6 +311,7 @@ mod tests {
             "ok": {"command": "/a b/c", "sandbox": {"network": false}},
             "free": {"command": "c", "sandbox": false},
             "bad": {"args": []}, "no\nname": {"command": "c"},
+            "asks": {"url": "https://a/mcp", "headers": {"Authorization": "Basic ${input:key}"}},
         }});
         let (servers, problems) = read_file(Path::new("/f"), &text.to_string());
         assert_eq!(servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>(), ["ok", "free"]);
@@ -318,10 +321,9 @@ mod tests {
         };
         assert_eq!(profile(0), Some(ServerProfile { network: false, folders: Vec::new() }));
         assert_eq!((profile(1), servers[0].shown()), (None, "/a b/c".to_owned()));
-        assert!(
-            problems.len() == 2 && problems[0].contains("'bad' is ignored: it has neither"),
-            "{problems:?}"
-        );
+        let said = ["'asks' is ignored: VS Code asks", "'bad' is ignored: it has neither"];
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert!(said.iter().zip(&problems).all(|(said, told)| told.contains(said)), "{problems:?}");
     }
 
     #[test]
