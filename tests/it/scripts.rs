@@ -231,7 +231,7 @@ fn claude_options_are_ours_or_say_what_is() {
     // Notes about options don't come between.
     let both = File::create(place.project().join("both")).unwrap();
     let url = server.base_url();
-    let all = [&json_out[..], &["--model", "sonnet", "--base-url", &url]].concat();
+    let all = [&json_out[..], &["--fallback-model", "x", "--model", "m", "--base-url", &url]].concat();
     place.command(&all).stdout(both.try_clone().unwrap()).stderr(both).status().unwrap();
     assert_eq!(lines(&place.text("both")).len(), 1, "{}", place.text("both"));
     // As text: the answer alone, and 0 after a refusal.

@@ -10,9 +10,9 @@ use super::words::{self, Term, TermKind, listed};
 
 const IN_NAME_FIRST_SENTENCE_AND_REST: [f32; 3] = [2.0, 1.5, 1.0];
 const BY_MEANING: f64 = 0.6;
-const SERVER_NAMED: f64 = 1.4;
+const SERVER_NAMED: f64 = 1.8;
 const FIRST_SENTENCE: usize = 200;
-const OTHER_INTENT: f64 = 0.6;
+const OTHER_INTENT: f64 = 0.4;
 const ASKING: &str = "how what what's which who whose when where why is are was were did does do has have show list get find search read view";
 const CHANGING: &str = "create add reply update delete remove post write edit patch set move rename send upload assign unassign cancel approve unapprove merge archive unarchive resolve reschedule";
 

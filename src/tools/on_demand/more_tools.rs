@@ -230,9 +230,17 @@ fn described(spec: &ToolSpec, short: bool) -> String {
     }
 }
 
+/// The description, and the parameters with what they mean and take.
 fn searched(spec: &ToolSpec) -> String {
-    let parameters = spec.schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
-    format!("{}\n{}", spec.description, parameters.map(String::as_str).collect::<Vec<_>>().join(" "))
+    let mut text = spec.description.to_string();
+    for (name, parameter) in spec.schema["properties"].as_object().into_iter().flatten() {
+        let values = parameter["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        for part in std::iter::once(name.as_str()).chain(parameter["description"].as_str()).chain(values) {
+            text.push('\n');
+            text.push_str(part);
+        }
+    }
+    text
 }
 
 fn named(spec: &ToolSpec) -> String {
@@ -287,6 +295,14 @@ mod tests {
         let said = |error: ToolError| error.to_string();
         let prepared = more().prepare(args).map_err(said)?;
         prepared.run(&cx).await.map(|envelope| envelope.wire().into_owned()).map_err(said)
+    }
+
+    #[test]
+    fn searched_by_what_parameters_take() {
+        let mode = json!({"type": "string", "description": "What to imitate", "enum": ["dark", "print"]});
+        let schema = json!({"type": "object", "properties": {"mode": mode}});
+        let spec = ToolSpec { name: "emulate".into(), description: "Sets the page up.".into(), schema };
+        assert_eq!(searched(&spec), "Sets the page up.\nmode\nWhat to imitate\ndark\nprint");
     }
 
     #[test]
