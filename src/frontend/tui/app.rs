@@ -51,6 +51,8 @@ pub struct App {
     pub theme: Theme,
     pub look: Look,
     pub size: (u16, u16),
+    /// The most rows of what is live.
+    pub live_rows: usize,
     /// Time since the start, set by the loop before each update.
     pub now: Duration,
     /// Whether the terminal has the focus; `None` if it doesn't report it.
@@ -104,7 +106,7 @@ pub struct App {
 
 impl App {
     pub fn new(theme: Theme, size: (u16, u16)) -> Self {
-        Self { theme, size, ..Self::default() }
+        Self { theme, size, live_rows: usize::MAX, ..Self::default() }
     }
 
     pub fn set_look(&mut self, look: Look) {

@@ -19,6 +19,7 @@ use crate::tui::effects;
 use crate::tui::render::view::{self, Drawing};
 use crate::tui::terminal::attention::Attention;
 use crate::tui::terminal::background::{self, LateAnswer};
+use crate::tui::terminal::connection::Connection;
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
@@ -32,16 +33,13 @@ use base::system::os::{self, Signal};
 
 /// Between frames after keys: at most 60 per second.
 const FRAME: Duration = Duration::from_millis(16);
-/// Other frames are spaced so that the connection can transmit the previous one; otherwise key echoes would
-/// queue up. Bytes per second and the longest pause, where the terminal answers at once and elsewhere.
-const FAST: (usize, Duration) = (10_000, Duration::from_millis(250));
-const SLOW: (usize, Duration) = (1_500, Duration::from_secs(4));
-const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const BEAT: Duration = Duration::from_millis(100);
 const DRAFT: Duration = Duration::from_millis(700);
 const PANICKED: &str = "Internal error; its message is in the scrollback above. Please report it.";
 /// Events processed before keys get a turn again.
 const BATCH: usize = 64;
+/// Of a streaming answer, on a slow connection.
+const SLOW_ROWS: usize = 3;
 /// How long the width must stay the same before everything is wrapped for it.
 const SETTLED: Duration = Duration::from_millis(200);
 /// Entries kept for that; the transcript view has all.
@@ -86,11 +84,12 @@ pub async fn run(
         start: Instant::now(),
         printed: VecDeque::new(),
         fresh: 0,
+        waiting: VecDeque::new(),
         last_printed: None,
         shown: Drawing::default(),
         rewrap_at: None,
         complete_at: Instant::now(),
-        connection: if greeting.prompt { FAST } else { SLOW },
+        connection: Connection::new(greeting.speed),
         typed: false,
         edited: None,
         attention: Attention::new(settings.notify, |name| std::env::var(name).ok()),
@@ -109,7 +108,7 @@ pub async fn run(
     let _ = front.ops.send(Control::Shutdown.into());
     // Write errors on a closed terminal must not hide why the interface ended.
     if matches!(outcome, Ok(TuiOutcome::Quit)) {
-        let _ = front.draw(false);
+        let _ = front.draw_all();
     }
     let _ = front.screen.leave();
     let _ = front.output.send();
@@ -134,13 +133,15 @@ struct FrontEnd {
     printed: VecDeque<TranscriptEntry>,
     /// How many of `printed`, at its end, are not on the screen yet.
     fresh: usize,
+    /// Lines for the next frames, as one can't carry all.
+    waiting: VecDeque<Line<'static>>,
     last_printed: Option<TranscriptKind>,
     /// When to wrap everything for the new width.
     rewrap_at: Option<Instant>,
     shown: Drawing,
     /// When the connection has transmitted the last frames. Before that, a key changes only the composer.
     complete_at: Instant,
-    connection: (usize, Duration),
+    connection: Connection,
     typed: bool,
     edited: Option<Cmd>,
     attention: Attention,
@@ -245,7 +246,7 @@ impl FrontEnd {
                 }
                 count = events.recv_many(&mut batch, BATCH) => {
                     if count == 0 {
-                        self.draw(false)?;
+                        self.draw_all()?;
                         return Ok(TuiOutcome::AgentGone);
                     }
                     for event in batch.drain(..) {
@@ -290,7 +291,7 @@ impl FrontEnd {
                 }
                 Cmd::ClearScreen { forget } => {
                     // First, so that pending pieces reach the scrollback.
-                    self.draw(false)?;
+                    self.draw_all()?;
                     self.screen.clear()?;
                     if forget {
                         self.printed.clear();
@@ -334,6 +335,11 @@ impl FrontEnd {
         task::detached(move || work().map(|msg| done.send(msg)));
     }
 
+    fn draw_all(&mut self) -> io::Result<()> {
+        while !self.draw(false)? {}
+        Ok(())
+    }
+
     /// Returns whether everything is shown: `for_key`, what is above the composer may wait for the next frame.
     fn draw(&mut self, for_key: bool) -> io::Result<bool> {
         // Queried before each frame, as the resize signal may arrive later.
@@ -347,6 +353,11 @@ impl FrontEnd {
         }
         self.screen.resize(Size::new(columns, rows));
         let width = usize::from(columns);
+        self.app.live_rows = match (self.connection.is_slow(), self.waiting.is_empty()) {
+            (true, true) => SLOW_ROWS,
+            (true, false) => 0,
+            (false, _) => usize::MAX,
+        };
         let mut picture = view::picture(&self.app, width, usize::from(self.screen.room()));
         let due = self.rewrap_at.take_if(|at| Instant::now() >= *at && !picture.popup).is_some()
             && self.screen.is_torn();
@@ -369,6 +380,11 @@ impl FrontEnd {
         let (lines, last) = self.printed_from(from, self.last_printed, width);
         self.last_printed = last;
         if due {
+            self.waiting.clear();
+        }
+        self.waiting.extend(lines);
+        let lines = if waits { Vec::new() } else { self.connection.part(&mut self.waiting) };
+        if due {
             self.screen.rewrap(lines, &picture)?;
         } else {
             self.screen.show(lines, &picture)?;
@@ -378,20 +394,20 @@ impl FrontEnd {
             self.printed[0] = TranscriptEntry::cut();
         }
         self.output.write_all(self.attention.news(&self.app).as_bytes())?;
+        let begun = Instant::now();
         let bytes = self.output.send()?;
         setup::set_alternate(picture.popup);
-        let (bytes_per_second, longest) = self.connection;
-        let pause = Duration::from_millis((1_000 * bytes / bytes_per_second) as u64);
         let now = Instant::now();
+        let pause = self.connection.pause(bytes, now - begun, now);
         self.complete_at = match self.app.session {
             Some(_) if waits => self.complete_at + pause,
-            Some(_) => now + pause.clamp(PROGRESS_FRAME, longest),
+            Some(_) => now + pause,
             // The first prompt shouldn't wait for a frame.
             None => now,
         };
         self.shown = picture;
         self.typed = false;
-        Ok(!waits)
+        Ok(!waits && self.waiting.is_empty())
     }
 
     fn printed_from(

@@ -195,3 +195,23 @@ fn queued_messages_are_edited_and_come_back() {
     screen.wait("Going on.");
     assert!(server.requests()[1].raw.contains("then this\\nand that now"));
 }
+
+/// The terminal doesn't answer, so it counts as slow: what was written before a key is read delays its echo.
+#[test]
+fn keys_are_echoed_while_a_long_answer_waits() {
+    let lines: String = (0..600).map(|n| format!("Paragraph {n} of a long answer.\n\n")).collect();
+    let server = FakeServer::start(vec![answer().text(&lines).whole().into()]);
+    let place = place();
+    let url = server.base_url();
+    let args = ["--base-url", &url, "--model", "test-model", "tell me"];
+    let mut screen = Screen::start_terminal(&place, &args, (80, 24), &[], false);
+    screen.wait("Paragraph 1 ");
+    let before = screen.raw().len();
+    screen.keys("zq");
+    screen.wait("zq");
+    let between = screen.raw().len() - before;
+    assert!(between < 2_000, "{between} bytes");
+    screen.keys("\u{15}\u{4}");
+    assert_eq!(screen.end(), 0);
+    assert!(screen.lines().iter().any(|line| line.contains("Paragraph 599 ")), "all of it stays");
+}

@@ -12,6 +12,10 @@ use super::emulator;
 use super::server::FakeServer;
 use super::workplace::Workplace;
 
+/// Where the program asks for the cursor's place, and an answer.
+const QUESTION: &[u8] = b"\x1b[6n";
+const ANSWER: &[u8] = b"\x1b[0n\x1b[1;1R";
+
 /// How long a test waits for something that must come; only ever reached by a failing test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -24,7 +28,7 @@ struct Shared {
 pub struct Screen {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
-    writer: Box<dyn Write + Send>,
+    writer: Arc<Mutex<Box<dyn Write + Send>>>,
     shared: Arc<Shared>,
 }
 
@@ -55,6 +59,17 @@ impl Screen {
         (columns, rows): (u16, u16),
         vars: &[(&str, &str)],
     ) -> Self {
+        Self::start_terminal(place, args, (columns, rows), vars, true)
+    }
+
+    /// A terminal that answers no question counts as a slow one.
+    pub fn start_terminal(
+        place: &Workplace,
+        args: &[&str],
+        (columns, rows): (u16, u16),
+        vars: &[(&str, &str)],
+        answers: bool,
+    ) -> Self {
         let pair = native_pty_system().openpty(size(columns, rows)).unwrap();
         let template = place.command(args);
         let mut command = CommandBuilder::new(template.get_program());
@@ -71,7 +86,8 @@ impl Screen {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().unwrap();
-        let writer = pair.master.take_writer().unwrap();
+        let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
+        let answering = answers.then(|| Arc::clone(&writer));
         let parser = vt100::Parser::new(cells(rows), cells(columns), 1_000);
         let shared =
             Arc::new(Shared { parser: Mutex::new((parser, Vec::new(), false)), changed: Condvar::new() });
@@ -85,6 +101,11 @@ impl Screen {
                 state.1.extend_from_slice(&buffer[..read]);
                 state.2 = read == 0;
                 sink.changed.notify_all();
+                if let Some(writer) = &answering
+                    && buffer[..read].windows(QUESTION.len()).any(|bytes| bytes == QUESTION)
+                {
+                    let _ = writer.lock().unwrap().write_all(ANSWER);
+                }
                 if read == 0 {
                     return;
                 }
@@ -95,8 +116,9 @@ impl Screen {
 
     /// Types these bytes.
     pub fn keys(&mut self, keys: &str) {
-        self.writer.write_all(keys.as_bytes()).unwrap();
-        self.writer.flush().unwrap();
+        let mut writer = self.writer.lock().unwrap();
+        writer.write_all(keys.as_bytes()).unwrap();
+        writer.flush().unwrap();
     }
 
     /// Waits until the screen holds `text`, and gives the screen.

@@ -63,8 +63,10 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
         waiting(app, width, room),
         live(app, width, left),
     ];
-    for mut part in parts {
-        let cut = part.len().saturating_sub(left);
+    let last = parts.len() - 1;
+    for (at, mut part) in parts.into_iter().enumerate() {
+        let most = if at == last { left.min(app.live_rows) } else { left };
+        let cut = part.len().saturating_sub(most);
         part.drain(..cut);
         left -= part.len();
         picture.caret = picture.caret.map(|(column, row)| (column, row + part.len()));

@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod background;
+pub mod connection;
 pub mod key_name;
 pub mod key_table;
 pub mod keymap;

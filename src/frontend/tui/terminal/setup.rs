@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
+use super::connection::Speed;
 use super::{attention, background};
 use crate::tui::render::theme::Background;
 use base::process::signals;
@@ -17,9 +18,16 @@ use tokio::sync::Notify;
 
 /// How long to wait for the terminal's answers, which end with the cursor report that all terminals send.
 const ANSWER_TIME: Duration = Duration::from_millis(40);
-/// Without any effect. What comes after it in time was sent at eight bytes per millisecond at least.
+/// Through SSH, for the first of them.
+const FAR_ANSWER_TIME: Duration = Duration::from_millis(300);
+/// All terminals answer this one too. How long the padding after it delays the next answer shows the speed of the
+/// connection, however far it goes.
+const STATUS_QUESTION: &str = "\x1b[5n";
+const STATUS: &[u8] = b"\x1b[0n";
+/// Without any effect.
 const PADDING: &str = "\x1b[0m";
 const PADDING_COUNT: usize = 80;
+const PADDING_TIME: Duration = Duration::from_millis(250);
 
 const ENTER: &str = "\x1b[?2004h\x1b[?1004h";
 /// Buttons, wheel and drags, in xterm's SGR form.
@@ -69,8 +77,7 @@ pub struct TerminalReply {
     pub keys: bool,
     pub background: Option<Background>,
     pub asked: bool,
-    /// The connection is a fast one.
-    pub prompt: bool,
+    pub speed: Speed,
     pub typed: String,
 }
 
@@ -83,8 +90,9 @@ pub fn enter(mouse: bool) -> io::Result<TerminalReply> {
     let asks = background::may_ask(|name| std::env::var(name).ok());
     let question = if asks { background::QUESTION } else { "" };
     let (padding, title) = (PADDING.repeat(PADDING_COUNT), title(attention::KEEP_TITLE));
-    write_now(&format!("{ENTER}{}{title}{question}{padding}\x1b[?u\x1b[6n", mouse_on()))?;
-    let mut greeting = parse_greeting(&read_answer());
+    write_now(&format!("{ENTER}{}{title}{STATUS_QUESTION}{question}{padding}\x1b[?u\x1b[6n", mouse_on()))?;
+    let (answer, speed) = read_answer();
+    let mut greeting = TerminalReply { speed, ..parse_greeting(&answer) };
     greeting.asked = asks && greeting.background.is_none();
     if greeting.keys {
         KEYS.store(true, Ordering::SeqCst);
@@ -156,19 +164,36 @@ fn write_now(text: &str) -> io::Result<()> {
 
 /// Reads until the cursor report or the timeout. Unbuffered, since a buffered reader could keep typed keys
 /// from the event stream.
-fn read_answer() -> Vec<u8> {
-    let deadline = Instant::now() + ANSWER_TIME;
+fn read_answer() -> (Vec<u8>, Speed) {
+    let far = std::env::var_os("SSH_CONNECTION").is_some();
+    let mut deadline = Instant::now() + if far { FAR_ANSWER_TIME } else { ANSWER_TIME };
+    let mut first: Option<Instant> = None;
     let mut answer = Vec::new();
-    while find_report(&answer).is_none() {
+    loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let mut chunk = [0; 1024];
         let count = if os::input_comes(left) { os::read_input(&mut chunk) } else { 0 };
         if left.is_zero() || count == 0 {
-            break;
+            return (answer, Speed::Unknown);
         }
         answer.extend_from_slice(&chunk[..count]);
+        let now = Instant::now();
+        if find_report(&answer).is_some() {
+            let took = first.map_or(Duration::ZERO, |first| now - first);
+            return (answer, speed(took));
+        }
+        if first.is_none() && answer.windows(STATUS.len()).any(|bytes| bytes == STATUS) {
+            first = Some(now);
+            deadline = now + PADDING_TIME;
+        }
     }
-    answer
+}
+
+fn speed(took: Duration) -> Speed {
+    if took <= ANSWER_TIME {
+        return Speed::Fast;
+    }
+    Speed::Slow(PADDING.len() * PADDING_COUNT * 1_000 / took.as_millis() as usize)
 }
 
 fn find_report(bytes: &[u8]) -> Option<(usize, usize)> {
@@ -190,7 +215,7 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
     if let Some((start, end)) = report {
         typed.drain(start..end);
     }
-    let text = String::from_utf8_lossy(&typed).into_owned();
+    let text = String::from_utf8_lossy(&typed).replace("\x1b[0n", "");
     let is_report = |rest: &str| rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('u');
     let keys = text.split("\x1b[?").skip(1).any(is_report);
     let typed = text.replace('\r', "\n");
@@ -198,9 +223,8 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
     TerminalReply {
         keys,
         background: background::parse(&text),
-        asked: false,
-        prompt: report.is_some(),
         typed,
+        ..TerminalReply::default()
     }
 }
 
@@ -240,14 +264,12 @@ mod tests {
 
     #[test]
     fn greeting_and_typed_keys() {
-        let greeting = parse_greeting(b"fi\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?0u\x1b[12;1Rx");
+        let greeting = parse_greeting(b"\x1b[0nfi\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?0u\x1b[12;1Rx");
         let background = Some(Background::Dark);
-        let prompt = true;
-        assert_eq!(
-            greeting,
-            TerminalReply { keys: true, background, asked: false, prompt, typed: "fix".to_owned() }
-        );
+        let typed = "fix".to_owned();
+        assert_eq!(greeting, TerminalReply { keys: true, background, typed, ..Default::default() });
         assert_eq!(parse_greeting(b""), TerminalReply::default());
         assert_eq!(find_report(b"\x1b[3;4"), None);
+        assert_eq!(speed(Duration::from_millis(100)), Speed::Slow(3_200));
     }
 }

@@ -1,0 +1,129 @@
+//! How much a frame may write. Nothing says what waits on the way to the screen (`TIOCOUTQ` is 0 for Linux's
+//! pseudo-terminals, kernel 6.18), and what waits delays the echo of the next key. So a slow connection gets
+//! printed lines in parts, each as large as what it transmits before the next.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ratatui::text::Line;
+use tokio::time::Instant;
+
+/// Bytes per second of a connection that didn't answer, and the least that is expected of any.
+const LEAST: usize = 1_500;
+const FAST: usize = 10_000;
+const FAST_PART: usize = 8_192;
+/// Escape sequences of a styled span, about.
+const SPAN_BYTES: usize = 12;
+const PROGRESS_FRAME: Duration = Duration::from_millis(40);
+const SLOW_FRAME: Duration = Duration::from_millis(250);
+const LONGEST: Duration = Duration::from_secs(4);
+/// A write that takes longer had to wait for the terminal.
+const BLOCKED: Duration = Duration::from_millis(100);
+/// Two blocked writes further apart were standstills, such as a suspended machine.
+const RECENT: Duration = Duration::from_secs(20);
+/// What still waits when a blocked write returns: on Linux 6.18, 21 kB fit, and it returned after 16 kB had left.
+const STILL_WAITING: usize = 5_000;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Speed {
+    Fast,
+    /// In bytes per second.
+    Slow(usize),
+    #[default]
+    Unknown,
+}
+
+#[derive(Debug)]
+pub struct Connection {
+    /// Bytes per second.
+    rate: usize,
+    slow: bool,
+    /// When a blocked write returned last, and the bytes written since.
+    blocked: Option<(Instant, usize)>,
+}
+
+impl Connection {
+    pub fn new(speed: Speed) -> Self {
+        let (rate, slow) = match speed {
+            Speed::Fast => (FAST, false),
+            Speed::Slow(rate) => (rate.max(LEAST), true),
+            Speed::Unknown => (LEAST, true),
+        };
+        Self { rate, slow, blocked: None }
+    }
+
+    pub fn is_slow(&self) -> bool {
+        self.slow
+    }
+
+    /// Takes from `waiting` what the next frame may print; at least one line.
+    pub fn part(&self, waiting: &mut VecDeque<Line<'static>>) -> Vec<Line<'static>> {
+        let most = if self.slow { self.rate / 4 } else { FAST_PART };
+        let mut bytes = 0;
+        let fits = waiting.iter().take_while(|line| {
+            let fits = bytes < most;
+            bytes += line.spans.iter().map(|span| span.content.len() + SPAN_BYTES).sum::<usize>();
+            fits
+        });
+        let count = fits.count();
+        waiting.drain(..count).collect()
+    }
+
+    /// The pause after a frame of so many bytes whose write took so long and ended `now`. As much waits whenever a
+    /// blocked write returns, so what was written between two of them is what the terminal took.
+    pub fn pause(&mut self, bytes: usize, took: Duration, now: Instant) -> Duration {
+        let mut ahead = bytes;
+        if let Some((_, written)) = &mut self.blocked {
+            *written += bytes;
+        }
+        if took > BLOCKED {
+            let before = self.blocked.replace((now, 0));
+            if let Some((since, written)) = before.filter(|(since, _)| now - *since < RECENT) {
+                let measured = written * 1_000 / (now - since).as_millis().max(1) as usize;
+                // Somewhat less, so that what waits gets less.
+                (self.rate, self.slow) = ((measured * 3 / 4).clamp(LEAST, self.rate), true);
+                ahead = STILL_WAITING;
+            }
+        }
+        let pause = Duration::from_millis((1_000 * ahead / self.rate) as u64);
+        match self.slow {
+            true => pause.clamp(SLOW_FRAME, LONGEST),
+            false => pause.clamp(PROGRESS_FRAME, SLOW_FRAME),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(count: usize) -> VecDeque<Line<'static>> {
+        (0..count).map(|_| Line::raw("x".repeat(88))).collect()
+    }
+
+    #[test]
+    fn parts() {
+        let mut waiting = lines(300);
+        assert_eq!(Connection::new(Speed::Unknown).part(&mut waiting).len(), 4);
+        assert_eq!(Connection::new(Speed::Slow(4_400)).part(&mut waiting).len(), 11);
+        assert_eq!(Connection::new(Speed::Fast).part(&mut waiting).len(), 82);
+        assert_eq!(waiting.len(), 300 - 4 - 11 - 82);
+        let mut long = VecDeque::from([Line::raw("x".repeat(5_000)), Line::raw("y")]);
+        assert_eq!(Connection::new(Speed::Unknown).part(&mut long).len(), 1);
+    }
+
+    #[test]
+    fn two_blocked_writes_show_the_rate() {
+        let mut connection = Connection::new(Speed::Fast);
+        let (second, start) = (Duration::from_secs(1), Instant::now());
+        assert_eq!(connection.pause(4_000, second, start), SLOW_FRAME);
+        assert_eq!(connection.pause(100, Duration::ZERO, start), PROGRESS_FRAME);
+        connection.pause(4_000, second, start + RECENT);
+        assert!(!connection.is_slow(), "a standstill came before");
+        connection.pause(8_192, Duration::ZERO, start + RECENT + second);
+        let pause = connection.pause(8_192, second, start + RECENT + second * 4);
+        assert_eq!(connection.rate, 16_384 / 4 * 3 / 4);
+        assert!(connection.is_slow() && pause > second, "{pause:?}");
+        assert_eq!(connection.part(&mut lines(300)).len(), 8);
+    }
+}
