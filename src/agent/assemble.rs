@@ -294,6 +294,7 @@ impl Setup {
         let mut conversation = Conversation::new(&self.project_state, &self.workspace);
         conversation.id = self.session_id.clone().unwrap_or(conversation.id);
         conversation.begun_read_only = self.loaded.work.permission == Permission::ReadOnly;
+        conversation.headless = !self.interactive;
         Ok(ReopenedSession { conversation, notices: Vec::new() })
     }
 

@@ -109,8 +109,10 @@ fn what_was_killed_is_not_running() {
     assert!(out.status.success(), "{}", stderr(&out));
     let rows = listed(&place, &["--all"]);
     assert_eq!((&rows[0]["state"], &rows[0]["session"]), (&json!("done"), &json!(id)));
-    let out = run(&place, &["logs", rows[0]["id"].as_str().unwrap()]);
-    assert!(stdout(&out).contains("Went on."), "{}{}", stdout(&out), stderr(&out));
+    for args in [&["logs", rows[0]["id"].as_str().unwrap()][..], &["logs"]] {
+        let out = run(&place, args);
+        assert!(stdout(&out).contains("Went on."), "{}{}", stdout(&out), stderr(&out));
+    }
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub struct Conversation {
     pub parent: Option<ParentCall>,
     pub begun_read_only: bool,
     pub is_review: bool,
+    pub headless: bool,
     /// Provider and model that the user chose with `/model`.
     pub chosen_model: Option<(String, String)>,
     pub turns: usize,
@@ -53,6 +54,7 @@ impl Conversation {
             parent: None,
             begun_read_only: false,
             is_review: false,
+            headless: false,
             chosen_model: None,
             turns: 0,
             project_state: project_state.to_owned(),
@@ -285,6 +287,7 @@ impl Conversation {
             let set = |meta: &mut Meta| {
                 meta.parent = self.parent.clone();
                 (meta.read_only, meta.review) = (self.begun_read_only, self.is_review);
+                meta.headless = self.headless;
             };
             self.log = Some(SessionLog::create(&self.project_state, &self.id, &self.workspace, set)?);
         }

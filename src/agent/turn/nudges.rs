@@ -78,11 +78,7 @@ impl Nudges {
 
     pub fn empty(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let text = "Your last two replies were empty. Make the next call, or say what is done.".to_owned();
-        self.tell(
-            (ReminderTopic::Ending, text, "reminded the model: the reply was empty".to_owned()),
-            agent,
-            control,
-        )
+        self.tell((ReminderTopic::Ending, text, reminded("the reply was empty")), agent, control)
     }
 
     pub fn ending(
@@ -100,11 +96,7 @@ impl Nudges {
             return Ok(false);
         }
         let (words, short) = ending.said();
-        self.tell(
-            (ReminderTopic::Ending, words.to_owned(), format!("reminded the model: {short}")),
-            agent,
-            control,
-        )?;
+        self.tell((ReminderTopic::Ending, words.to_owned(), reminded(short)), agent, control)?;
         Ok(true)
     }
 
@@ -133,7 +125,7 @@ impl Nudges {
         }
         self.told_facts.extend(self.facts.iter().map(|fact| fact.name));
         let lines: Vec<&str> = self.facts.iter().map(|fact| fact.line.trim_end_matches('.')).collect();
-        let short = format!("reminded the model: {}", lines.join("; ").replace('`', ""));
+        let short = reminded(&lines.join("; ").replace('`', ""));
         let text = finish::reminder(&self.facts);
         self.tell((ReminderTopic::Finish, text, short), agent, control)?;
         Ok(true)
@@ -185,7 +177,7 @@ impl Nudges {
             return Ok(());
         }
         self.repeats.extend(&repeat.calls);
-        let short = format!("reminded the model: repeats {}", repeat.shown);
+        let short = reminded(&format!("repeats {}", repeat.shown));
         self.tell((ReminderTopic::Repeat, repeat.words(), short), agent, control)
     }
 
@@ -197,7 +189,13 @@ impl Nudges {
             return Ok(());
         }
         self.deadline_stage = stage;
-        let (text, short) = (deadline.words(stage), format!("reminded the model: {}", deadline.words(stage)));
+        let text = deadline.words(stage);
+        let short = reminded(&text);
         self.tell((ReminderTopic::Deadline, text, short), agent, control)
     }
+}
+
+/// For the user.
+fn reminded(of: &str) -> String {
+    format!("reminded the model: {of}")
 }

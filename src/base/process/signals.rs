@@ -1,8 +1,12 @@
 //! Signals as a stream.
 
-use futures_util::stream::{SelectAll, Stream};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use futures_util::stream::{SelectAll, Stream, StreamExt as _};
 
 use crate::system::os::{self, Signal};
+
+static LAST: AtomicI32 = AtomicI32::new(0);
 
 /// Any of these, as it comes; none of them ends the program anymore.
 pub fn any(kinds: impl IntoIterator<Item = Signal>) -> impl Stream<Item = ()> + Unpin {
@@ -15,7 +19,15 @@ pub fn any(kinds: impl IntoIterator<Item = Signal>) -> impl Stream<Item = ()> + 
 pub fn interrupts() -> impl Stream<Item = ()> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kinds = [Signal::INT, Signal::TERM, Signal::HUP];
-    any(kinds.into_iter().filter(move |kind| !is_ignored(&status, kind.as_raw())))
+    let kinds = kinds.into_iter().filter(move |kind| !is_ignored(&status, kind.as_raw()));
+    let each = kinds.map(|kind| any([kind]).inspect(move |()| LAST.store(kind.as_raw(), Ordering::Relaxed)));
+    each.collect::<SelectAll<_>>()
+}
+
+/// The exit code of a run that a signal interrupted, as shells count; None without a signal.
+pub fn exit_code() -> Option<u8> {
+    let last = LAST.load(Ordering::Relaxed);
+    u8::try_from(128 + last).ok().filter(|_| last > 0)
 }
 
 /// Whether a `/proc/…/status` text shows signal `number` as ignored.

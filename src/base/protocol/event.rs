@@ -233,6 +233,9 @@ pub struct SessionRow {
     /// It belongs to another folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
+    /// A run without a user.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headless: bool,
 }
 
 /// What the program told the model on its own account, because it saw something.
@@ -345,11 +348,13 @@ pub enum FailureCause {
 /// In the reason of a retry that waits out an outage; with the times.
 pub const WAITING: &str = "waiting since";
 
+pub const LOADING: &str = "waiting for the local server to load the model and read the prompt";
+
 /// What is said of a server that has been silent for that long; without a limit, it is a local one that reads the prompt.
 pub fn silence(since: &str, left: Option<String>, alive: bool) -> String {
     let what = if alive { "connected, but no answer" } else { "no data from the server" };
     match left {
         Some(left) => format!("{what} for {since}; giving up in {left}"),
-        None => format!("waiting for the local server to load the model and read the prompt: {since}"),
+        None => format!("{LOADING}: {since}"),
     }
 }

@@ -364,12 +364,17 @@ impl BatchRun {
 /// How often a task's events are looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
+const SIGTERM_CODE: i32 = 143;
 const INTERRUPTED: u8 = ExitCode::Interrupted as u8;
 const COST_LIMIT: u8 = ExitCode::CostLimit as u8;
 
 /// Like a shell: 128 plus the signal for a killed process.
 fn exit_code(status: ExitStatus) -> u8 {
-    u8::try_from(base::process::run::exit_of(status).code()).unwrap_or(1)
+    match base::process::run::exit_of(status).code() {
+        // By our own signal.
+        SIGTERM_CODE => INTERRUPTED,
+        code => u8::try_from(code).unwrap_or(1),
+    }
 }
 
 /// An error that affects all tasks: no model, a bad flag, a sandbox that can't be made.

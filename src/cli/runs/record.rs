@@ -171,6 +171,15 @@ pub fn everywhere() -> Vec<Run> {
     runs
 }
 
+/// The one begun last of those with a log.
+pub fn newest() -> Result<Run, Failure> {
+    let hint = "`mycode exec --bg \"task\"` starts one";
+    everywhere()
+        .into_iter()
+        .find(|run| run.log().exists())
+        .ok_or_else(|| Failure::usage("no run has a log", hint))
+}
+
 /// The one run with this id, or with this session, or the beginning of either.
 pub fn find(wanted: &str) -> Result<Run, Failure> {
     let hint = "`mycode ps --all` lists the runs";

@@ -155,30 +155,31 @@ fn files(project_state: &Path) -> Vec<(PathBuf, u64)> {
 
 fn row(path: &Path, updated_ms: u64) -> Option<SessionRow> {
     let (mut log, meta) = file::open(path).ok()?;
-    let (workspace, branch, title) = beginning(&mut log, meta.len()).ok()?;
+    let begun = beginning(&mut log, meta.len()).ok()?;
     let (turns, cost_usd) = turns(&mut log, meta.len()).ok()?;
     let id = path.file_stem()?.to_string_lossy().into_owned();
-    let title = file::small_text(&title_path(path), TITLE_BYTES as u64).unwrap_or(title);
-    Some(SessionRow { id, title, turns, updated_ms, workspace, branch, cost_usd, ..SessionRow::default() })
+    let title = file::small_text(&title_path(path), TITLE_BYTES as u64).unwrap_or(begun.title);
+    Some(SessionRow { id, title, turns, updated_ms, cost_usd, ..begun })
 }
 
-fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<(String, Option<String>, String)> {
-    let (mut workspace, mut branch, mut title) = (String::new(), None, String::new());
+/// What the beginning of the log says.
+fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<SessionRow> {
+    let mut row = SessionRow::default();
     for bytes in HEAD_BYTES {
         let head = part(log, 0, bytes)?;
         let mut lines = head.split(|byte| *byte == b'\n');
         if let Some(Ok(Record::Meta(meta))) = lines.next().map(serde_json::from_slice) {
-            (workspace, branch) = (meta.workspace, meta.branch);
+            (row.workspace, row.branch, row.headless) = (meta.workspace, meta.branch, meta.headless);
         }
         if let Some(text) = lines.find_map(message_start) {
-            title = text::one_line(&text, 100);
+            row.title = text::one_line(&text, 100);
             break;
         }
         if size <= bytes {
             break;
         }
     }
-    Ok((workspace, branch, title))
+    Ok(row)
 }
 
 /// The start of the user's message in this line of a log, even if the line is cut off.
@@ -325,7 +326,7 @@ mod tests {
         log.append(&turn_end(321)).unwrap();
         let size = fs::metadata(&path).unwrap().len();
         let mut counted = Counted(fs::File::open(&path).unwrap(), 0);
-        assert_eq!(beginning(&mut counted, size).unwrap().0, "/w");
+        assert_eq!(beginning(&mut counted, size).unwrap().workspace, "/w");
         assert_eq!(turns(&mut counted, size).unwrap(), (321, Some(0.25)));
         assert_eq!(counted.1, HEAD_BYTES[0] + TAIL_BYTES[0]);
         assert!(list(dir.path())[0].title.starts_with("word word"));

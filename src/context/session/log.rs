@@ -77,6 +77,7 @@ impl SessionLog {
             origin: None,
             read_only: false,
             review: false,
+            headless: false,
         };
         set(&mut meta);
         if let Err(error) = log.append(&Record::Meta(meta)) {

@@ -100,6 +100,8 @@ pub struct Meta {
     /// A review, which isn't continued as the last session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headless: bool,
 }
 
 /// The session of another agent that this one continues.

@@ -16,6 +16,7 @@ use base::config::settings::Permission;
 use base::model::observation::Todo;
 use base::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
 use base::protocol::goal::GoalState;
+use base::protocol::notice;
 use base::protocol::op::{Control, Op, Quick, Work};
 
 #[derive(Clone, Debug, Default)]
@@ -28,6 +29,8 @@ pub struct TurnStatus {
     /// The call the model is writing, and how many bytes have arrived.
     pub arriving: Option<(String, usize)>,
     pub retry: Option<RetryStatus>,
+    /// That the reply begins again was said.
+    pub begun_again: bool,
     pub silent: Option<Silent>,
 }
 
@@ -51,8 +54,10 @@ pub struct App {
     pub theme: Theme,
     pub look: Look,
     pub size: (u16, u16),
-    /// The most rows of what is live.
-    pub live_rows: usize,
+    /// The connection is slow, so little of what is live is shown.
+    pub slow: bool,
+    /// Lines that are printed with the next frames.
+    pub behind: usize,
     /// Time since the start, set by the loop before each update.
     pub now: Duration,
     /// Whether the terminal has the focus; `None` if it doesn't report it.
@@ -92,6 +97,8 @@ pub struct App {
     /// Changes of mode and permission not confirmed yet; until then, confirmations are outdated.
     pub modes_sent: u32,
     pub permissions_sent: u32,
+    /// Said when it is confirmed: the administrator may allow less.
+    pub permission_asked: Option<Permission>,
     /// Ctrl-C was pressed on an empty composer; until then, the next one quits.
     pub quit_armed: Option<Duration>,
     /// Esc was pressed while idle; until then, the next one clears the composer or opens the rewind list.
@@ -106,7 +113,7 @@ pub struct App {
 
 impl App {
     pub fn new(theme: Theme, size: (u16, u16)) -> Self {
-        Self { theme, size, live_rows: usize::MAX, ..Self::default() }
+        Self { theme, size, ..Self::default() }
     }
 
     pub fn set_look(&mut self, look: Look) {
@@ -150,6 +157,12 @@ impl App {
         }
         self.permissions_sent += 1;
         self.send(Quick::SetPermission { permission });
+    }
+
+    pub fn tell_permission(&mut self, now: Permission) {
+        if self.permission_asked.take() == Some(now) {
+            self.inform(notice::permission_changed(now));
+        }
     }
 
     /// ask → accept-edits → plan → auto; everything else goes to ask.

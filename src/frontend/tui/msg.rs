@@ -1,6 +1,6 @@
 //! Input messages of the reducer, and the commands it returns. Plain data.
 
-use crossterm::event::{KeyEvent, MouseEvent};
+use crossterm::event::{Event as TerminalEvent, KeyEvent, MouseEvent};
 
 use crate::tui::render::theme::Background;
 use crate::tui::transcript::entry::TranscriptEntry;
@@ -29,6 +29,8 @@ pub enum Msg {
 pub enum Cmd {
     Send(Op),
     Print(TranscriptEntry),
+    /// Take back so many parts of an answer that were printed last, if they are still in sight.
+    Withdraw(usize),
     /// Scroll everything visible into the scrollback and start at the top of an empty screen.
     /// `forget`: what was printed so far was rewound, and is not printed again.
     ClearScreen {
@@ -45,4 +47,17 @@ pub enum Cmd {
     KeepTheme(ThemeName),
     Suspend,
     Quit,
+}
+
+impl Msg {
+    pub fn of(event: TerminalEvent) -> Option<Self> {
+        match event {
+            TerminalEvent::Key(key) => Some(Self::Key(key)),
+            TerminalEvent::Paste(text) => Some(Self::Paste(text)),
+            TerminalEvent::Mouse(mouse) => Some(Self::Mouse(mouse)),
+            TerminalEvent::FocusGained => Some(Self::Focus(true)),
+            TerminalEvent::FocusLost => Some(Self::Focus(false)),
+            _ => None,
+        }
+    }
 }

@@ -252,6 +252,7 @@ impl PlainChat {
                 Cmd::Copy(_) => self.print("Plain mode can't copy. /export writes the session to a file."),
                 Cmd::KeepTheme(_) => self.print(NO_COLORS),
                 Cmd::ClearScreen { .. }
+                | Cmd::Withdraw(_)
                 | Cmd::Suspend
                 | Cmd::Compose(_)
                 | Cmd::PastePicture

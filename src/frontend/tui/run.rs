@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crossterm::event::{Event as TerminalEvent, EventStream};
+use crossterm::event::EventStream;
 use futures_util::{Stream, StreamExt as _};
 use ratatui::layout::Size;
 use ratatui::text::Line;
@@ -19,7 +19,6 @@ use crate::tui::effects;
 use crate::tui::render::view::{self, Drawing};
 use crate::tui::terminal::attention::Attention;
 use crate::tui::terminal::background::{self, LateAnswer};
-use crate::tui::terminal::connection::Connection;
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
@@ -38,8 +37,6 @@ const DRAFT: Duration = Duration::from_millis(700);
 const PANICKED: &str = "Internal error; its message is in the scrollback above. Please report it.";
 /// Events processed before keys get a turn again.
 const BATCH: usize = 64;
-/// Of a streaming answer, on a slow connection.
-const SLOW_ROWS: usize = 3;
 /// How long the width must stay the same before everything is wrapped for it.
 const SETTLED: Duration = Duration::from_millis(200);
 /// Entries kept for that; the transcript view has all.
@@ -73,7 +70,7 @@ pub async fn run(
     }
     let (done, results) = mpsc::unbounded_channel();
     app.composer.set_vim(settings.vim);
-    let output = Output::default();
+    let output = Output::new(greeting.speed);
     let size = Size::new(columns, rows);
     let screen = Screen::new(output.clone(), size, setup::breaks_lines_anew());
     let mut front = FrontEnd {
@@ -89,7 +86,6 @@ pub async fn run(
         shown: Drawing::default(),
         rewrap_at: None,
         complete_at: Instant::now(),
-        connection: Connection::new(greeting.speed),
         typed: false,
         edited: None,
         attention: Attention::new(settings.notify, |name| std::env::var(name).ok()),
@@ -141,7 +137,6 @@ struct FrontEnd {
     shown: Drawing,
     /// When the connection has transmitted the last frames. Before that, a key changes only the composer.
     complete_at: Instant,
-    connection: Connection,
     typed: bool,
     edited: Option<Cmd>,
     attention: Attention,
@@ -203,7 +198,7 @@ impl FrontEnd {
                         if let Some(background) = background {
                             self.handle(Msg::Background(background))?;
                         }
-                        for msg in events.into_iter().filter_map(message) {
+                        for msg in events.into_iter().filter_map(Msg::of) {
                             next = next.max(self.handle(msg)?);
                         }
                         setup::rearm_waiting_input();
@@ -289,6 +284,7 @@ impl FrontEnd {
                     self.printed.push_back(entry);
                     self.fresh += 1;
                 }
+                Cmd::Withdraw(parts) => self.withdraw(parts)?,
                 Cmd::ClearScreen { forget } => {
                     // First, so that pending pieces reach the scrollback.
                     self.draw_all()?;
@@ -353,11 +349,7 @@ impl FrontEnd {
         }
         self.screen.resize(Size::new(columns, rows));
         let width = usize::from(columns);
-        self.app.live_rows = match (self.connection.is_slow(), self.waiting.is_empty()) {
-            (true, true) => SLOW_ROWS,
-            (true, false) => 0,
-            (false, _) => usize::MAX,
-        };
+        (self.app.slow, self.app.behind) = (self.output.is_slow(), self.waiting.len());
         let mut picture = view::picture(&self.app, width, usize::from(self.screen.room()));
         let due = self.rewrap_at.take_if(|at| Instant::now() >= *at && !picture.popup).is_some()
             && self.screen.is_torn();
@@ -383,7 +375,7 @@ impl FrontEnd {
             self.waiting.clear();
         }
         self.waiting.extend(lines);
-        let lines = if waits { Vec::new() } else { self.connection.part(&mut self.waiting) };
+        let lines = if waits { Vec::new() } else { self.output.part(&mut self.waiting) };
         if due {
             self.screen.rewrap(lines, &picture)?;
         } else {
@@ -394,11 +386,9 @@ impl FrontEnd {
             self.printed[0] = TranscriptEntry::cut();
         }
         self.output.write_all(self.attention.news(&self.app).as_bytes())?;
-        let begun = Instant::now();
-        let bytes = self.output.send()?;
+        let pause = self.output.send()?;
         setup::set_alternate(picture.popup);
         let now = Instant::now();
-        let pause = self.connection.pause(bytes, now - begun, now);
         self.complete_at = match self.app.session {
             Some(_) if waits => self.complete_at + pause,
             Some(_) => now + pause,
@@ -408,6 +398,20 @@ impl FrontEnd {
         self.shown = picture;
         self.typed = false;
         Ok(!waits && self.waiting.is_empty())
+    }
+
+    fn withdraw(&mut self, parts: usize) -> io::Result<()> {
+        if !self.draw(false)? {
+            return Ok(());
+        }
+        let kept = self.printed.len().saturating_sub(parts);
+        let before = kept.checked_sub(1).map(|at| self.printed[at].kind());
+        let (lines, _) = self.printed_from(kept, before, usize::from(self.app.size.0));
+        if self.screen.withdraw(&lines)? {
+            self.printed.truncate(kept);
+            self.last_printed = before;
+        }
+        Ok(())
     }
 
     fn printed_from(
@@ -484,16 +488,5 @@ impl FrontEnd {
         self.give_terminal()?;
         os::stop_group();
         self.take_terminal()
-    }
-}
-
-fn message(event: TerminalEvent) -> Option<Msg> {
-    match event {
-        TerminalEvent::Key(key) => Some(Msg::Key(key)),
-        TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
-        TerminalEvent::Mouse(mouse) => Some(Msg::Mouse(mouse)),
-        TerminalEvent::FocusGained => Some(Msg::Focus(true)),
-        TerminalEvent::FocusLost => Some(Msg::Focus(false)),
-        _ => None,
     }
 }

@@ -252,8 +252,8 @@ fn named(spec: &ToolSpec) -> String {
 impl Prepared for Lookup {
     fn title(&self) -> String {
         match &self.name {
-            Some(name) => format!("{NAME} {name}"),
-            None => format!("{NAME} \"{}\"", elide(&self.query, 80)),
+            Some(name) => format!("Look up {name}"),
+            None => format!("Look up tools \"{}\"", elide(&self.query, 80)),
         }
     }
 

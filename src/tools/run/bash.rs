@@ -26,7 +26,8 @@ use guard::shell::interpret::call::{Arg, Call};
 
 /// Offered only where services may outlive the run.
 pub const KEEP_ARGUMENT: &str = "keep? boolean";
-const OWN_NUMBERS: &str = "; the pids in its pid files don't work with `kill`: stop it with Job";
+/// On a line of its own: the user is shown the first.
+const OWN_NUMBERS: &str = "\nThe pids in its pid files don't work with `kill`: stop it with Job.";
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);

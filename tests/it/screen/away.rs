@@ -77,6 +77,31 @@ fn an_empty_session_leaves_no_line() {
 }
 
 #[test]
+fn a_reply_that_breaks_off_is_taken_back() {
+    let text = format!("First paragraph.\n\nSecond paragraph.\n\n{}", "The third one is long. ".repeat(40));
+    let broken = || answer().text(&text).cut_after(1_100).into();
+    let server = FakeServer::start(vec![broken(), broken(), answer().text(&text).into()]);
+    let place = Workplace::new();
+    let mut screen = start(&place, &server, &[]);
+    screen.keys("go\r");
+    screen.wait("Done");
+    let lines = screen.lines();
+    let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+    assert!(screen.raw().matches("First paragraph").count() > 1, "it was shown before");
+    assert_eq!((count("First paragraph"), count("the reply begins again")), (1, 1), "{lines:?}");
+}
+
+#[test]
+fn runs_without_a_user_are_marked_in_the_list() {
+    let server = FakeServer::start(vec![answer().text("One.").into()]);
+    let place = Workplace::new();
+    assert!(place.exec(&server.base_url(), &["alpha task"]).status.success());
+    let mut screen = start(&place, &server, &[]);
+    screen.keys("/resume\r");
+    screen.wait("exec: alpha task");
+}
+
+#[test]
 fn the_first_start_says_what_was_found() {
     let place = Workplace::with_nudges();
     let mut screen = Screen::start(&place, &[], 100, 40);

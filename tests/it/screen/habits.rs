@@ -87,6 +87,8 @@ fn full_permission_is_confirmed_and_stands_out() {
     assert_eq!(stage.app.session.as_ref().map(|info| info.permission), Some(Permission::Ask));
     let sent = stage.ops(key(KeyCode::Enter));
     assert_eq!(sent, [Op::Quick(Quick::SetPermission { permission: Permission::Full })]);
+    assert!(!stage.shown().contains("Permission level"), "the administrator may allow less");
+    stage.event(Event::Permission(Permission::Full));
     let shown = stage.shown();
     assert!(shown.contains("Permission level: full. No approvals, and commands run without a sandbox."));
     let row = shown.lines().position(|line| line.contains("demo-model · full")).unwrap();

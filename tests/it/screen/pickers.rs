@@ -385,7 +385,7 @@ fn sessions_of_all_folders() {
     let mut screen = Screen::chat(&place, &server, &["--cd", "other"]);
     screen.wait("· ask");
     screen.keys("/resume all\r");
-    screen.wait("project change the shop");
+    screen.wait("project exec: change the shop");
     screen.keys("\r");
     screen.wait("That session belongs to another folder. Continue it with: mycode resume");
 }

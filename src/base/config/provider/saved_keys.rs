@@ -77,10 +77,9 @@ impl SavedKeys {
         exported(name).or_else(|| self.0.get(name).map(|key| key.expose().to_owned()))
     }
 
-    /// The vendors whose address is known, and where the key of each is.
+    /// Where each vendor's key is.
     pub fn rows(&self) -> Vec<VendorKey> {
         let var = |name: &str| self.var(name);
-        let reachable = VENDORS.iter().filter(|vendor| vendor.base_url(&var).is_some());
         let row = |vendor: &Vendor| VendorKey {
             vendor: vendor.name().to_owned(),
             state: match vendor.key(&exported) {
@@ -89,7 +88,7 @@ impl SavedKeys {
                 None => KeyState::Missing,
             },
         };
-        reachable.map(row).collect()
+        VENDORS.iter().map(row).collect()
     }
 }
 

@@ -41,8 +41,8 @@ pub struct RunArgs {
 
 #[derive(Args, Debug)]
 pub struct LogsArgs {
-    #[command(flatten)]
-    pub run: RunArgs,
+    /// The run or its session (a prefix is enough); without it, the newest run
+    pub id: Option<String>,
 
     /// Keep printing until the run ends
     #[arg(short, long)]
@@ -78,7 +78,11 @@ pub fn ps(args: &PsArgs) -> Result<(), Failure> {
 }
 
 pub fn logs(args: &LogsArgs) -> Result<(), Failure> {
-    let mut log = RunLog::open(record::find(&args.run.id)?)?;
+    let run = match &args.id {
+        Some(id) => record::find(id)?,
+        None => record::newest()?,
+    };
+    let mut log = RunLog::open(run)?;
     if args.follow { log.follow().map(drop) } else { log.print() }
 }
 

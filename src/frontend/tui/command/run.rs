@@ -174,7 +174,7 @@ fn permission(app: &mut App, args: &str) {
         }
         Ok(permission) => {
             app.set_permission(permission);
-            app.inform(notice::permission_changed(permission));
+            app.permission_asked = Some(permission);
         }
         Err(message) => app.warn(format!("{message}.")),
     }

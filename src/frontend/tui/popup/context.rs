@@ -173,8 +173,8 @@ fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static>> {
         if tokens == 0 {
             continue;
         }
-        let filled =
-            usize::try_from(tokens.saturating_mul(bar as u64) / window).unwrap_or(bar).max(1).min(bar);
+        let filled = (tokens.saturating_mul(bar as u64) + window / 2) / window;
+        let filled = usize::try_from(filled).unwrap_or(bar).min(bar);
         lines.push(Line::from(vec![
             Span::styled(format!("{id:<3}"), theme.accent()),
             Span::raw(format!("{name:<15}{:>7}  ", text::human_tokens(tokens))),

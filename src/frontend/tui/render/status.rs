@@ -12,7 +12,7 @@ use crate::tui::transcript::entry::{duration, sentence};
 use crate::tui::transcript::live::Piece;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
-use base::protocol::event::{WindowState, silence};
+use base::protocol::event::{LOADING, WindowState, silence};
 use base::{sanitize, text};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -42,8 +42,17 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
                 }
             } else if let Some(silent) = &turn.silent {
                 let seconds = |time: Duration| format!("{}s", time.as_secs());
-                let left = silent.until.map(|until| seconds(until.saturating_sub(app.now)));
-                sentence(&silence(&seconds(app.now.saturating_sub(silent.since)), left, silent.alive))
+                match silent.until {
+                    Some(until) => {
+                        let left = seconds(until.saturating_sub(app.now));
+                        sentence(&silence(
+                            &seconds(app.now.saturating_sub(silent.since)),
+                            Some(left),
+                            silent.alive,
+                        ))
+                    }
+                    None => sentence(LOADING),
+                }
             } else if compacting.is_some() {
                 "Summarizing older turns".to_owned()
             } else if let Some((name, bytes)) = &turn.arriving {
@@ -88,12 +97,13 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     let waits = !app.questions.is_empty() && app.shown_popup().is_some();
     let left =
         if waits { "? Waiting for your answer · Tab".to_owned() } else { format!("  {}{facts}", vim(app)) };
-    let text = app.composer.text();
-    let is_memo = text.starts_with('#') && !text.starts_with("##") && !text.contains('\n');
+    let typed = app.composer.text();
+    let is_memo = typed.starts_with('#') && !typed.starts_with("##") && !typed.contains('\n');
     let hint = match &app.hint {
         Some(hint) => hint.clone(),
         None if !app.questions.is_empty() => String::new(),
-        None if text.starts_with('!') => "Enter to run it in your shell".to_owned(),
+        None if app.slow && app.behind > 0 => format!("{} to come", text::plural(app.behind, "line")),
+        None if typed.starts_with('!') => "Enter to run it in your shell".to_owned(),
         None if is_memo => "Enter to save it as a rule or a note".to_owned(),
         None if app.turn.is_some() => "Enter to steer".to_owned(),
         None => "/help".to_owned(),

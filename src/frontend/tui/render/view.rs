@@ -18,6 +18,8 @@ use base::text;
 /// Maximum rows of the composer: a third of the screen, or this many if larger.
 const COMPOSER_ROWS: usize = 6;
 const COMPLETION_ROWS: usize = 8;
+/// Of what is live, on a slow connection.
+const SLOW_ROWS: usize = 3;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
@@ -61,12 +63,10 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
         panel(app, width, room),
         status::activity(app, width).map_or_else(Vec::new, |line| vec![Line::default(), line]),
         waiting(app, width, room),
-        live(app, width, left),
+        live(app, width, if app.slow { left.min(SLOW_ROWS) } else { left }),
     ];
-    let last = parts.len() - 1;
-    for (at, mut part) in parts.into_iter().enumerate() {
-        let most = if at == last { left.min(app.live_rows) } else { left };
-        let cut = part.len().saturating_sub(most);
+    for mut part in parts {
+        let cut = part.len().saturating_sub(left);
         part.drain(..cut);
         left -= part.len();
         picture.caret = picture.caret.map(|(column, row)| (column, row + part.len()));
@@ -158,7 +158,8 @@ fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
 }
 
 fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
-    if room == 0 {
+    // What comes before it isn't shown yet.
+    if room == 0 || (app.slow && app.behind > 0) {
         return Vec::new();
     }
     let mut lines = Vec::new();
@@ -184,6 +185,7 @@ fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
         }
         before = Some(entry.kind());
     }
+    lines.drain(..lines.len().saturating_sub(room));
     lines
 }
 

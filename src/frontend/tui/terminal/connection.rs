@@ -3,10 +3,9 @@
 //! printed lines in parts, each as large as what it transmits before the next.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratatui::text::Line;
-use tokio::time::Instant;
 
 /// Bytes per second of a connection that didn't answer, and the least that is expected of any.
 const LEAST: usize = 1_500;
@@ -42,16 +41,18 @@ pub struct Connection {
     blocked: Option<(Instant, usize)>,
 }
 
-impl Connection {
-    pub fn new(speed: Speed) -> Self {
-        let (rate, slow) = match speed {
-            Speed::Fast => (FAST, false),
-            Speed::Slow(rate) => (rate.max(LEAST), true),
-            Speed::Unknown => (LEAST, true),
+impl Speed {
+    pub fn connection(self) -> Connection {
+        let (rate, slow) = match self {
+            Self::Fast => (FAST, false),
+            Self::Slow(rate) => (rate.max(LEAST), true),
+            Self::Unknown => (LEAST, true),
         };
-        Self { rate, slow, blocked: None }
+        Connection { rate, slow, blocked: None }
     }
+}
 
+impl Connection {
     pub fn is_slow(&self) -> bool {
         self.slow
     }
@@ -104,17 +105,17 @@ mod tests {
     #[test]
     fn parts() {
         let mut waiting = lines(300);
-        assert_eq!(Connection::new(Speed::Unknown).part(&mut waiting).len(), 4);
-        assert_eq!(Connection::new(Speed::Slow(4_400)).part(&mut waiting).len(), 11);
-        assert_eq!(Connection::new(Speed::Fast).part(&mut waiting).len(), 82);
+        assert_eq!(Speed::Unknown.connection().part(&mut waiting).len(), 4);
+        assert_eq!(Speed::Slow(4_400).connection().part(&mut waiting).len(), 11);
+        assert_eq!(Speed::Fast.connection().part(&mut waiting).len(), 82);
         assert_eq!(waiting.len(), 300 - 4 - 11 - 82);
         let mut long = VecDeque::from([Line::raw("x".repeat(5_000)), Line::raw("y")]);
-        assert_eq!(Connection::new(Speed::Unknown).part(&mut long).len(), 1);
+        assert_eq!(Speed::Unknown.connection().part(&mut long).len(), 1);
     }
 
     #[test]
     fn two_blocked_writes_show_the_rate() {
-        let mut connection = Connection::new(Speed::Fast);
+        let mut connection = Speed::Fast.connection();
         let (second, start) = (Duration::from_secs(1), Instant::now());
         assert_eq!(connection.pause(4_000, second, start), SLOW_FRAME);
         assert_eq!(connection.pause(100, Duration::ZERO, start), PROGRESS_FRAME);

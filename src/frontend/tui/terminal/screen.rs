@@ -175,6 +175,22 @@ impl<W: Write> Screen<W> {
         self.show(lines, picture)
     }
 
+    /// Removes the lines that were printed last; not if some have left the screen or something else was printed.
+    pub fn withdraw(&mut self, lines: &[Line<'static>]) -> io::Result<bool> {
+        let printed: Vec<usize> = lines.iter().map(|line| used(&self.row(line))).collect();
+        let width = usize::from(self.size.width.max(1));
+        let above: usize = printed.iter().map(|used| (*used).max(1).div_ceil(width)).sum();
+        let is_seen = above + self.drawn.len() <= usize::from(self.size.height);
+        if self.is_covered() || self.drawn.is_empty() || !is_seen || !self.widths.ends_with(&printed) {
+            return Ok(false);
+        }
+        write!(self.out, "\x1b[{}A", above + self.at.1)?;
+        self.at.1 = 0;
+        self.erase(0)?;
+        self.widths.truncate(self.widths.len() - printed.len());
+        Ok(true)
+    }
+
     /// Scrolls everything visible into the scrollback and starts the viewport at the top.
     pub fn clear(&mut self) -> io::Result<()> {
         self.leave_popup()?;

@@ -1,12 +1,13 @@
 //! Takes over and restores the terminal: raw mode, bracketed paste, key protocol, panic hook. Output is
 //! buffered, so that a frame arrives in one piece.
 
+use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
-use super::connection::Speed;
+use super::connection::{Connection, Speed};
 use super::{attention, background};
 use crate::tui::render::theme::Background;
 use base::process::signals;
@@ -14,6 +15,7 @@ use base::system::os::{self, Signal};
 use crossterm::terminal;
 use futures_util::Stream;
 use parking_lot::Mutex;
+use ratatui::text::Line;
 use tokio::sync::Notify;
 
 /// How long to wait for the terminal's answers, which end with the cursor report that all terminals send.
@@ -220,36 +222,47 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
     let keys = text.split("\x1b[?").skip(1).any(is_report);
     let typed = text.replace('\r', "\n");
     let typed = base::sanitize::clean(&typed).into_owned();
-    TerminalReply {
-        keys,
-        background: background::parse(&text),
-        typed,
-        ..TerminalReply::default()
-    }
+    TerminalReply { keys, background: background::parse(&text), typed, ..TerminalReply::default() }
 }
 
 /// Collects a frame's bytes, to be sent by [`Output::send`].
-#[derive(Clone, Debug, Default)]
-pub struct Output(Arc<Mutex<Vec<u8>>>);
+#[derive(Clone, Debug)]
+pub struct Output(Arc<Mutex<(Vec<u8>, Connection)>>);
 
 impl Output {
-    pub fn send(&self) -> io::Result<usize> {
-        let bytes = std::mem::take(&mut *self.0.lock());
+    pub fn new(speed: Speed) -> Self {
+        Self(Arc::new(Mutex::new((Vec::new(), speed.connection()))))
+    }
+
+    pub fn is_slow(&self) -> bool {
+        self.0.lock().1.is_slow()
+    }
+
+    pub fn part(&self, waiting: &mut VecDeque<Line<'static>>) -> Vec<Line<'static>> {
+        self.0.lock().1.part(waiting)
+    }
+
+    /// Returns the pause until the next frame.
+    pub fn send(&self) -> io::Result<Duration> {
+        let (bytes, connection) = &mut *self.0.lock();
+        let bytes = std::mem::take(bytes);
+        let begun = Instant::now();
         if bytes.is_empty() {
-            return Ok(0);
+            return Ok(connection.pause(0, Duration::ZERO, begun));
         }
         let mut out = io::stdout().lock();
         out.write_all(b"\x1b[?2026h")?;
         out.write_all(&bytes)?;
         out.write_all(b"\x1b[?2026l")?;
         out.flush()?;
-        Ok(bytes.len())
+        let now = Instant::now();
+        Ok(connection.pause(bytes.len(), now - begun, now))
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
+        self.0.lock().0.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

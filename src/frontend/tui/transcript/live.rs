@@ -30,6 +30,7 @@ struct Fence {
 pub struct StreamingReply {
     open: String,
     passed: usize,
+    parts: usize,
     fence: Option<Fence>,
     tight: bool,
     done: bool,
@@ -51,6 +52,7 @@ impl StreamingReply {
         self.tight = fence.is_some() || !self.open[..cut].ends_with("\n\n");
         self.open.drain(..cut);
         self.passed += cut;
+        self.parts += 1;
         self.fence = fence;
         Some(entry)
     }
@@ -212,12 +214,12 @@ impl Live {
         }
     }
 
-    /// Drops an aborted answer; returns whether part of it is already in the scrollback.
-    pub fn void(&mut self) -> bool {
-        let mut shown = false;
+    /// Drops an aborted answer; returns how many parts of it are already in the scrollback.
+    pub fn void(&mut self) -> usize {
+        let mut shown = 0;
         self.pieces.retain(|piece| match piece {
             Piece::Answer(answer) => {
-                shown |= !answer.done && answer.passed > 0;
+                shown += if answer.done { 0 } else { answer.parts };
                 answer.done
             }
             Piece::Reasoning { done, .. } => *done,
@@ -385,7 +387,7 @@ mod tests {
     fn void_answer() {
         let mut live = Live::default();
         live.text_delta("half an ans");
-        assert!(!live.void());
+        assert_eq!(live.void(), 0);
         assert!(live.pieces.is_empty());
     }
 }

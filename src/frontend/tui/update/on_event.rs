@@ -121,6 +121,7 @@ pub fn apply(app: &mut App, event: Event) {
             if let Some(session) = &mut app.session {
                 session.permission = permission;
             }
+            app.tell_permission(permission);
             if let Some(Popup::Permissions(list)) = &mut app.popup {
                 settings::refresh_permissions(list, permission, None);
             }
@@ -279,8 +280,12 @@ fn going_on(app: &mut App) {
 
 fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String) {
     app.print_finished();
-    if app.live.void() {
-        app.warn("Connection lost; discarding the partial reply and retrying.");
+    let parts = app.live.void();
+    if parts > 0 {
+        app.command(Cmd::Withdraw(parts));
+        if app.turn.as_mut().is_some_and(|turn| !std::mem::replace(&mut turn.begun_again, true)) {
+            app.inform("Connection lost; the reply begins again.");
+        }
     }
     let at = app.now + Duration::from_millis(wait_ms);
     if let Some(turn) = &mut app.turn {
@@ -301,6 +306,7 @@ fn finished_item(app: &mut App, item: &Item) {
         Item::Reasoning(reasoning) => app.live.finish_reasoning(&reasoning.text),
         _ => return,
     }
+    app.turn.iter_mut().for_each(|turn| turn.begun_again = false);
     app.print_finished();
 }
 

@@ -10,7 +10,6 @@ use crate::tui::popup::completion::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::question::Taken;
 use base::protocol::approval::Answer;
-use base::protocol::notice;
 use base::protocol::op::{Control, Op};
 
 pub fn popup_key(app: &mut App, key: KeyEvent) {
@@ -40,7 +39,7 @@ fn act(app: &mut App, action: PopupAction) {
         PopupAction::Edit(path) => app.command(Cmd::Edit(path)),
         PopupAction::SetPermission(permission) => {
             app.set_permission(permission);
-            app.inform(notice::permission_changed(permission));
+            app.permission_asked = Some(permission);
         }
         PopupAction::Agent(id) => viewing::open_agent(app, id),
         PopupAction::Copy(text) => viewing::copy(app, text),

@@ -318,7 +318,7 @@ fn commands_and_paths() {
     );
     type_text(&mut app, "/permission auto");
     let set = Op::Quick(Quick::SetPermission { permission: Permission::Auto });
-    assert_eq!(key(&mut app, KeyCode::Enter)[0], Cmd::Send(set));
+    assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(set)]);
     type_text(&mut app, "/compact the tests");
     let focus = Some("the tests".to_owned());
     assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::Work(Work::Compact { focus }))]);

@@ -50,7 +50,8 @@ impl PickRow for SessionRow {
         }
         let folder = self.workspace.rsplit('/').next().filter(|_| self.elsewhere);
         let folder = folder.map_or_else(String::new, |name| format!("{name}  "));
-        let title = wrap::one_line(&format!("{folder}{}", self.title), 300);
+        let mark = if self.headless { "exec: " } else { "" };
+        let title = wrap::one_line(&format!("{folder}{mark}{}", self.title), 300);
         list::columns(Span::styled(facts, theme.dim()), &title, theme.plain(), width)
     }
 
