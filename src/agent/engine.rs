@@ -458,6 +458,7 @@ impl Engine {
             model: sampler.params.model.to_string(),
             provider: sampler.provider.name().to_owned(),
             permission: dispatcher.policy.permission(),
+            most_permission: dispatcher.policy.most_permission(),
             mode: dispatcher.policy.mode(),
             workspace: self.deps.cx.root.to_string_lossy().into_owned(),
             turns: conversation.turns,

@@ -165,6 +165,10 @@ impl PolicyEngine {
         self.state().permission
     }
 
+    pub fn most_permission(&self) -> Permission {
+        self.most_permission
+    }
+
     /// Returns what holds now: the administrator may allow less.
     pub fn set_permission(&self, permission: Permission) -> Permission {
         let allowed = permission.min(self.most_permission);

@@ -163,6 +163,8 @@ pub struct SessionInfo {
     pub model: String,
     pub provider: String,
     pub permission: Permission,
+    /// The administrator may allow less than `full`.
+    pub most_permission: Permission,
     #[serde(default)]
     pub mode: Mode,
     pub workspace: String,

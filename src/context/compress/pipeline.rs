@@ -13,6 +13,8 @@ use base::sanitize;
 pub struct FilterOptions {
     pub shape: Shape,
     pub max_tokens: u32,
+    /// Of the whole, if the text is a part of it.
+    pub lines: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
     if is_cut {
         out.push_str(&format!(
             "\n[shortened from {} lines; full text: Recall {{\"id\":{}}}]",
-            text.lines().count(),
+            options.lines.unwrap_or(text.lines().count() as u64),
             id.0
         ));
     }
@@ -118,7 +120,11 @@ mod tests {
     #[test]
     fn small_clean_text_is_unchanged() {
         assert_eq!(
-            filter(ItemId(1), "fine\nall good\n", FilterOptions { shape: Shape::Log, max_tokens: 100 }),
+            filter(
+                ItemId(1),
+                "fine\nall good\n",
+                FilterOptions { shape: Shape::Log, max_tokens: 100, lines: None }
+            ),
             None
         );
     }
@@ -126,9 +132,10 @@ mod tests {
     #[test]
     fn cut_text_has_a_pointer() {
         let text: String = (0..500).map(|n| format!("word{n} something else here\n")).collect();
-        let short = filter(ItemId(7), &text, FilterOptions { shape: Shape::Log, max_tokens: 200 })
-            .unwrap_or_default();
-        assert!(short.contains("Recall {\"id\":7}"), "{short}");
+        let short =
+            filter(ItemId(7), &text, FilterOptions { shape: Shape::Log, max_tokens: 200, lines: Some(900) })
+                .unwrap_or_default();
+        assert!(short.contains("[shortened from 900 lines; full text: Recall {\"id\":7}"), "{short}");
         assert!(estimate(&short) < 300, "{short}");
     }
 

@@ -32,7 +32,7 @@ impl ToolResultCompressor {
         let result = match &*entry.item {
             Item::ToolResult(result) => result,
             Item::Reminder(reminder) if reminder.about == ReminderTopic::Goal => {
-                let options = FilterOptions { shape: Shape::Log, max_tokens: limits.run_tokens };
+                let options = FilterOptions { shape: Shape::Log, max_tokens: limits.run_tokens, lines: None };
                 let text = pipeline::filter(entry.id, entry.text(), options)?;
                 let texts = vec![(entry.id, Arc::from(text))];
                 return Some(Batch::with_texts(texts, FormName::Filtered, CauseKind::Arrival));
@@ -48,7 +48,8 @@ impl ToolResultCompressor {
             if &*result.tool == "Skill" {
                 return None;
             }
-            let command = result.envelope.data.command().and_then(|command| command.command.as_deref());
+            let ran = result.envelope.data.command();
+            let command = ran.and_then(|command| command.command.as_deref());
             let (shape, max_tokens) = match &*result.tool {
                 "Read" => (Shape::Text, limits.view_tokens),
                 "Bash" if command.is_some_and(shows_text) => (Shape::Text, limits.shown_tokens),
@@ -56,7 +57,8 @@ impl ToolResultCompressor {
                 "Grep" | "Glob" | "LS" => (Shape::Text, limits.search_tokens),
                 _ => (Shape::Text, limits.other_tokens),
             };
-            pipeline::filter(entry.id, entry.text(), FilterOptions { shape, max_tokens })
+            let lines = ran.and_then(|command| command.output_lines);
+            pipeline::filter(entry.id, entry.text(), FilterOptions { shape, max_tokens, lines })
         })?;
         (estimate(&text) + MESSAGE_OVERHEAD < entry.tokens()).then(|| {
             Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, CauseKind::Arrival)
@@ -95,7 +97,9 @@ fn shows_text(command: &str) -> bool {
 fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult) -> Option<String> {
     // A repeated failure must be read again, whole.
     let path = working_set::viewed_path(&entry.item);
-    if entry.text().len() < COMPARED_FROM || path.is_none() && result.envelope.status != Status::Success {
+    let is_failed = result.envelope.status == Status::Error
+        || result.envelope.data.exit_code().is_some_and(|code| code != 0);
+    if entry.text().len() < COMPARED_FROM || path.is_none() && is_failed {
         return None;
     }
     let now = history.requests();

@@ -38,7 +38,8 @@ pub struct Human<O, L> {
     titles: HashMap<Arc<str>, String>,
     last_started: Option<Arc<str>>,
     cost: Option<(f64, PriceUsed)>,
-    permission: Option<Permission>,
+    permission: Permission,
+    most_permission: Permission,
     goal: Option<GoalState>,
 }
 
@@ -55,7 +56,8 @@ impl<O: Write, L: Write> Human<O, L> {
             titles: HashMap::new(),
             last_started: None,
             cost: None,
-            permission: None,
+            permission: Permission::Ask,
+            most_permission: Permission::Full,
             goal: None,
         }
     }
@@ -191,8 +193,10 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 self.line(DIM, &format!("· {line}"));
                 self.goal = Some(state.clone());
             }
-            Event::Session(session) => self.permission = Some(session.permission),
-            Event::Permission(permission) => self.permission = Some(*permission),
+            Event::Session(session) => {
+                (self.permission, self.most_permission) = (session.permission, session.most_permission);
+            }
+            Event::Permission(permission) => self.permission = *permission,
             Event::Compacting { running: true } => self.line(DIM, "compacting older turns"),
             Event::Window(window) => {
                 self.cost = window.cost_usd.map(|cost| (cost, window.price)).or(self.cost)
@@ -237,12 +241,13 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         }
         if end.denied > 0 {
             let calls = text::plural(end.denied as usize, "call");
-            let more = match self.permission {
-                Some(Permission::Auto) => "; allow more with --permission full",
-                Some(Permission::Full) => "",
-                _ => "; allow more with --permission auto or full",
-            };
-            self.line(YELLOW, &format!("{calls} denied{more}"));
+            let more = [Permission::Auto, Permission::Full]
+                .into_iter()
+                .filter(|level| self.permission < *level && *level <= self.most_permission)
+                .map(|level| level.into_str());
+            let more = more.collect::<Vec<_>>().join(" or ");
+            let hint = if more.is_empty() { more } else { format!("; allow more with --permission {more}") };
+            self.line(YELLOW, &format!("{calls} denied{hint}"));
         }
         if !end.set_aside.is_empty() {
             let files = end.set_aside.join(", ");
@@ -376,13 +381,16 @@ mod tests {
 
     #[test]
     fn what_allows_more_is_more_than_now() {
-        for (permission, told) in [
-            (Permission::Ask, "1 call denied; allow more with --permission auto or full\n"),
-            (Permission::Auto, "1 call denied; allow more with --permission full\n"),
-            (Permission::Full, "1 call denied\n"),
+        for (permission, most, told) in [
+            (Permission::Ask, Permission::Full, "1 call denied; allow more with --permission auto or full\n"),
+            (Permission::Auto, Permission::Full, "1 call denied; allow more with --permission full\n"),
+            (Permission::Ask, Permission::Auto, "1 call denied; allow more with --permission auto\n"),
+            (Permission::Auto, Permission::Auto, "1 call denied\n"),
+            (Permission::Full, Permission::Full, "1 call denied\n"),
         ] {
             let (mut out, mut log) = (Vec::new(), Vec::new());
             let mut human = Human::new(&mut out, &mut log, false);
+            human.most_permission = most;
             let _ = human.event(&Event::Permission(permission));
             let end = TurnEnd {
                 reason: EndReason::Done,

@@ -156,6 +156,7 @@ mod tests {
             model: "m".to_owned(),
             provider: "openai".to_owned(),
             permission: Permission::Auto,
+            most_permission: Permission::Full,
             mode: Mode::Auto,
             workspace: "/w".to_owned(),
             turns: 0,

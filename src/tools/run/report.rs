@@ -134,6 +134,9 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
         ran.view = file_view::of_command(cx, printed, raw.is_some()).map(Box::new);
     }
     if let Some(full) = full {
+        if envelope.error.is_none() {
+            envelope = envelope.partial();
+        }
         ran.full_output_path = Some(full.to_string_lossy().into_owned());
         ran.truncated = Some(true);
         ran.output_lines = Some(outcome.output.lines());

@@ -26,6 +26,7 @@ pub fn session() -> SessionInfo {
         model: "demo-model".to_owned(),
         provider: "scripted".to_owned(),
         permission: Permission::Ask,
+        most_permission: Permission::Full,
         mode: Mode::Auto,
         workspace: "/home/me/project".to_owned(),
         turns: 0,

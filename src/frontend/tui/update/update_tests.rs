@@ -59,6 +59,7 @@ fn info(id: &str) -> SessionInfo {
         model: "m".to_owned(),
         provider: "p".to_owned(),
         permission: Permission::Ask,
+        most_permission: Permission::Full,
         mode: Mode::Auto,
         workspace: "/w".to_owned(),
         turns: 0,
@@ -386,8 +387,7 @@ fn silence_and_retry_status() {
     assert!(told.contains("No data from the server for 15s; giving up in 285s"), "{told}");
     event(&mut app, Event::Silent { since_ms: 10_000, left_ms: None, alive: false });
     assert_eq!(doing(&app).matches("25s").count(), 1, "{}", doing(&app));
-    let reason = "busy".to_owned();
-    event(&mut app, Event::Retrying { attempt: 2, of: 6, wait_ms: 1_500, reason });
+    event(&mut app, Event::Retrying { attempt: 2, of: 6, wait_ms: 1_500, reason: "busy".to_owned() });
     assert!(doing(&app).contains("Attempt 2 of 6 in 2s: busy · 25s"), "{}", doing(&app));
     event(&mut app, Event::TextDelta("again".to_owned()));
     assert!(doing(&app).contains("Answering"), "{}", doing(&app));

@@ -55,6 +55,8 @@ pub struct Watched {
     pub creates: bool,
     /// Those that change what nothing else keeps if there are no namespaces.
     pub alone: bool,
+    /// Openings to write, also of what is there.
+    pub writes: bool,
     /// Every opening of a file.
     pub opens: bool,
     /// Every start of a program.
@@ -62,7 +64,7 @@ pub struct Watched {
 }
 
 pub fn reporting(watched: Watched) -> Result<BpfProgram, String> {
-    let Watched { creates, alone, opens, starts } = watched;
+    let Watched { creates, alone, writes, opens, starts } = watched;
     let differs = |number, value| argument(number, json!("ne"), value);
     let mut reported = if creates { all("creating") } else { Vec::new() };
     if starts {
@@ -78,10 +80,14 @@ pub fn reporting(watched: Watched) -> Result<BpfProgram, String> {
             reported.extend([when(call, [differs(0, own)]), when(call, [differs(1, 0)])]);
         }
     }
-    let create = u64::from(libc::O_CREAT.unsigned_abs());
+    let change = [libc::O_CREAT, libc::O_WRONLY, libc::O_RDWR].map(|flag| u64::from(flag.unsigned_abs()));
+    let change = if writes { &change[..] } else { &change[..1] };
     let opening = if ARCH == "x86_64" { 2 } else { 1 };
     for (call, flags) in [("openat", 2), ("open", 1)].into_iter().take(opening).filter(|_| creates) {
-        reported.push(if opens { json!({"syscall": call}) } else { when(call, [has_flag(flags, create)]) });
+        match opens {
+            true => reported.push(json!({"syscall": call})),
+            false => reported.extend(change.iter().map(|flag| when(call, [has_flag(flags, *flag)]))),
+        }
     }
     let mut program = compile(json!({"trace": 0}), &reported)?;
     // The library doesn't know this action.

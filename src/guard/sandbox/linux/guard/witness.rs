@@ -235,7 +235,8 @@ impl Witness {
         let gits = spec.rules_folders.iter().filter(|_| alone).map(|folder| folder.join(".git"));
         pinned.extend(gits.flat_map(|git| [git.join("hooks"), git.join("config"), git]));
         let starts = spec.masks.judges_starts();
-        let watched = Watched { creates: true, alone, opens: !hidden.is_empty(), starts };
+        let (writes, opens) = (spec.is_server, !hidden.is_empty());
+        let watched = Watched { creates: true, alone, writes, opens, starts };
         let witness = Self {
             socket: Some(socket),
             names,
@@ -388,7 +389,7 @@ impl Witness {
         }
     }
 
-    /// Whether an opened file would be created.
+    /// Whether an opened file would be created; by a server, also whether it is opened to write.
     fn creates(&mut self, call: &WaitingCall<'_>) -> bool {
         let mut in_memory = [0_u8; 8];
         let flags = match call.number {
@@ -401,7 +402,8 @@ impl Witness {
             }
             _ => return true,
         };
-        flags & u64::from(libc::O_CREAT.unsigned_abs()) != 0
+        let writes = if self.refuses_rules { libc::O_WRONLY | libc::O_RDWR } else { 0 };
+        flags & u64::from((libc::O_CREAT | writes).unsigned_abs()) != 0
     }
 
     /// Whether it is, or leads to, what rules keep from the command. What is open already was allowed.
