@@ -15,6 +15,7 @@ use base::protocol::notice as texts;
 use base::protocol::op::Quick;
 use context::session::stored;
 use guard::sandbox::probe;
+use serde_json::Value;
 use tools::mcp::{describe, host_requests};
 
 /// Reports missing sandbox layers, off the loop because probing takes milliseconds.
@@ -166,7 +167,15 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
                 notice(&events, Level::Info, text);
             });
         }
-        Quick::AskMcp { id, request } => {
+        Quick::HostRequest { id, request } if request["subtype"] == "seed_read_state" => {
+            let cx = cx.clone();
+            answer(events, move || {
+                let path = request["path"].as_str().unwrap_or_default();
+                cx.files.seed(&cx.root, path, request["mtime"].as_i64());
+                Event::HostAnswer { id, answer: Ok(Value::default()) }
+            });
+        }
+        Quick::HostRequest { id, request } => {
             let (servers, loaded, events) = (Arc::clone(&tools.servers), deps.loaded.clone(), events.clone());
             task::spawn(async move {
                 let text = |key: &str| request[key].as_str().unwrap_or_default();

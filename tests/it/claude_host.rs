@@ -1,10 +1,13 @@
 //! A program that leads `claude` through its control protocol, as Claude's SDKs do.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Stdio};
+use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
 
+use crate::support::answer::answer;
 use crate::support::mcp_server::McpServer;
 use crate::support::replies::{call, text};
 use crate::support::server::FakeServer;
@@ -69,12 +72,16 @@ impl Host {
 #[test]
 fn a_program_answers_for_the_user_as_with_claude() {
     let place = Workplace::new();
-    place.file("a.txt", "alpha\n");
+    place.file("a.txt", "alpha\n").file("c.txt", "see\n");
     let server = FakeServer::start(vec![
         call("Write", json!({"path": "b.txt", "content": "beta\n"})),
         call("Bash", json!({"command": "touch made"})),
         call("Read", json!({"path": "a.txt"})),
         text("Done."),
+        answer()
+            .call("Edit", json!({"path": "a.txt", "old_string": "alpha", "new_string": "one"}))
+            .call("Edit", json!({"path": "c.txt", "old_string": "see", "new_string": "two"}))
+            .into(),
         call("Bash", json!({"command": "sleep 100"})),
         text("On."),
     ]);
@@ -132,9 +139,16 @@ fn a_program_answers_for_the_user_as_with_claude() {
         host.ask(&json!({"subtype": "set_permission_mode", "mode": "bypassPermissions"}))["subtype"],
         "success"
     );
+    let modified = fs::metadata(place.project().join("a.txt")).unwrap().modified().unwrap();
+    let modified = u64::try_from(modified.duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
+    let seed = |path: &str, mtime: u64| json!({"subtype": "seed_read_state", "path": path, "mtime": mtime});
+    assert_eq!(host.ask(&seed("a.txt", modified))["subtype"], "success");
+    assert_eq!(host.ask(&seed("c.txt", modified + 1))["subtype"], "success");
     host.say("wait");
     host.until(|line| line["message"]["content"][0]["input"]["command"] == "sleep 100");
     assert_eq!(host.ask(&json!({"subtype": "interrupt"}))["subtype"], "success");
+    // Seen through the program, but for the file that changed since.
+    assert_eq!((place.text("a.txt").as_str(), place.text("c.txt").as_str()), ("one\n", "see\n"));
     let result = host.until(|line| line["type"] == "result");
     assert_eq!(
         (&result["subtype"], &result["terminal_reason"]),

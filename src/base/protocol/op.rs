@@ -134,7 +134,7 @@ pub enum Quick {
     /// Whether the server's tools can be called in this session.
     SwitchMcp { server: String, on: bool },
     /// A request of the program that started us, in Claude's form; answered by `Event::HostAnswer`.
-    AskMcp { id: String, request: Value },
+    HostRequest { id: String, request: Value },
     /// Answered by a notice with what this session did and cost.
     ShowStats,
     /// Of this folder; answered by `Event::Sessions`.

@@ -9,11 +9,15 @@ use std::time::SystemTime;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHasher;
 
+use base::file;
 use base::folder::exact;
+use base::path;
 use base::pattern::Pattern;
+use base::system::os;
 
 /// Contents up to this size are kept, so that a later change can be shown as a diff.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
+const SEEDED_BYTES: u64 = 10 * 1024 * 1024;
 /// For all kept contents; the least recently used are dropped first.
 const SNAPSHOTS_BYTES: usize = 4 * 1024 * 1024;
 
@@ -100,6 +104,16 @@ impl FileStates {
             if let Some(margin) = MARGIN.find(line) {
                 shown.insert(line_hash(&line[margin.end()..]));
             }
+        }
+    }
+
+    /// Another program showed the model the file as it was at this time, in milliseconds; a changed one must be read.
+    pub fn seed(&self, root: &Path, path: &str, modified_ms: Option<i64>) {
+        let path = path::resolve(root, path).canonical;
+        let Ok((bytes, meta)) = file::read(&path, SEEDED_BYTES) else { return };
+        if Some(os::facts(&meta).modified_ns / 1_000_000) == modified_ms {
+            self.saw(&path, file::hash(&bytes), &bytes);
+            self.show(&String::from_utf8_lossy(&bytes));
         }
     }
 

@@ -211,8 +211,8 @@ impl<O: Write> Talk<'_, O> {
                     let step = self.rewinds.ask(&id, &request, &self.printer.user_messages);
                     self.rewind(step)
                 }
-                "mcp_set_servers" | "mcp_read_resource" => {
-                    self.op(Quick::AskMcp { id, request });
+                "mcp_set_servers" | "mcp_read_resource" | "seed_read_state" => {
+                    self.op(Quick::HostRequest { id, request });
                     Ok(())
                 }
                 kind => {
