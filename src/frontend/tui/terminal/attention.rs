@@ -144,7 +144,7 @@ mod tests {
     use base::protocol::event::SessionInfo;
 
     fn app() -> App {
-        let session = serde_json::json!({"id": "a", "model": "m", "provider": "p", "permission": "ask",
+        let session = serde_json::json!({"id": "a", "model": "m", "provider": "p", "permission": "ask", "most_permission": "full",
             "workspace": "/home/me/shop\u{1b}]2;x", "turns": 0, "offer_init": false});
         let session: Option<SessionInfo> = serde_json::from_value(session).ok();
         let mut app = App::new(Theme::new(false), (80, 24));
