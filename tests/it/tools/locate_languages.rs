@@ -34,3 +34,12 @@ fn tasks_in_other_languages_find_their_file() {
         assert!(hits >= 17, "{language}: {hits} of 20\n{}", missed.join("\n"));
     }
 }
+
+#[test]
+fn words_of_the_shop_that_were_missing() {
+    for (task, word) in [("Счёт создаётся дважды", "invoice"), ("電子報寄給了已退訂的訂閱者", "newsletter")]
+    {
+        let note = translate::note(task).unwrap_or_default();
+        assert!(note.contains(word), "{task}: {note}");
+    }
+}
