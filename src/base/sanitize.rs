@@ -15,12 +15,15 @@ static CHANGED_TAGS: Pattern = Pattern::new(include_str!("changed_tags.regex"));
 /// Project text for a block of the program's own in a request: [`clean`], and unable to close that block or
 /// imitate another.
 pub fn as_data(text: &str) -> String {
-    TAGS.replace_all(&clean(text), "‹$1").into_owned()
+    without_tags(&clean(text)).into_owned()
 }
 
 /// What a tool shows: it can't pass for a block of the program's own.
 pub fn without_tags(text: &str) -> Cow<'_, str> {
-    TAGS.replace_all(text, "‹$1")
+    match text.contains('<') {
+        true => TAGS.replace_all(text, "‹$1"),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// What the model copied from [`without_tags`], as it stands in `file`.

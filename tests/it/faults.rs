@@ -142,6 +142,9 @@ fn answers_with_a_mistake() {
     );
     let doctor = stdout(&place.command(&["doctor"]).output().unwrap());
     assert!(doctor.contains("permissions.toml is not a valid configuration"), "{doctor}");
+    fs::write(state.join("permissions.toml"), "[permissions]\nallow = [\"Frob(x)\"]\n").unwrap();
+    let doctor = place.command(&["doctor"]).output().unwrap();
+    assert!(stdout(&doctor).contains("there is no such tool") && !doctor.status.success(), "{doctor:?}");
     fs::remove_file(state.join("permissions.toml")).unwrap();
     fs::write(state.join("rules.json"), "{\"commands\": [\"make all\"]}").unwrap();
     let doctor = stdout(&place.command(&["doctor"]).output().unwrap());

@@ -64,7 +64,7 @@ pub fn shows_file(task: &str, answer: &str) -> bool {
 }
 
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    static END: Pattern = Pattern::new(r"[.!?](?-u:\s)|\n|[。！？]");
+    static END: Pattern = Pattern::new(r"[.!?](?-u:\s)|\n|。|！|？");
     END.split(text)
 }
 

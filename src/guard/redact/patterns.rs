@@ -52,7 +52,11 @@ pub static ANYWHERE: RuleSet<15> = RuleSet::new([
             Some((value.range(), "token"))
         },
     ),
-    Rule::new("</", r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</", password),
+    Rule::new(
+        "</ & word> Word> WORD> cret> CRET> oken> OKEN> key> Key> KEY>",
+        r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</",
+        password,
+    ),
     // An address with only a key, as Sentry's; Mailgun, but not `cache-key-…`.
     Rule::new("://", r"://([a-f0-9]{32,64})@", in_context),
     Rule::new("key-", r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)", in_context),

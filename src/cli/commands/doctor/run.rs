@@ -38,7 +38,14 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     findings::check_language_servers(&mut found);
     model::check(&mut found).await;
     findings::check_web(&mut found);
-    let unusable = limits::parse(&opened.loaded.rules).ok().and_then(|rules| limits::unusable(&rules));
+    let unusable = match limits::parse(&opened.loaded.rules) {
+        Ok(rules) => limits::unusable(&rules),
+        Err(Failure { message, hint, .. }) => {
+            found.works = false;
+            found.sentence(format!("error: {message}\nhint: {hint}\n"));
+            None
+        }
+    };
     let not_used = unusable.into_iter().chain(json_files::not_used(&opened.workspace));
     for notice in opened.loaded.notices.iter().cloned().chain(not_used) {
         found.sentence(format!("note: {notice}"));
