@@ -97,8 +97,8 @@ fn must_be_shown(
             let stands = |edit: &TextEdit<'_>| {
                 edit.old.trim().contains('\n') && text.text().matches(edit.old).count() == 1
             };
-            let guessed = |edit: &&TextEdit<'_>| !edit.old.is_empty() && !(known && stands(edit));
-            for edit in edits.iter().filter(guessed) {
+            let is_known = |edit: &TextEdit<'_>| edit.old.is_empty() || known && stands(edit);
+            for edit in edits.iter().filter(|edit| !is_known(edit)) {
                 let found = match_edit::find(&text, edit.old, edit.replace_all);
                 for place in found.iter().flat_map(|(_, matches)| matches) {
                     let last = text.line_of(place.end.saturating_sub(1).max(place.start));
