@@ -11,9 +11,9 @@ use base::text::plural;
 use base::{path, sanitize};
 use context::report::gather::Report;
 use context::report::render;
-use context::rules::cursor::{self, CursorRule};
 use context::rules::project_rules::ProjectRules;
 use context::rules::rules_file;
+use context::rules::scoped_rule::{self, ScopedRule};
 use guard::sandbox::probe;
 use tools::hook::listing;
 
@@ -62,8 +62,8 @@ pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> Str
     let mut rules = ProjectRules::new(HeldBack::new(project_state), config);
     rules.refresh(workspace);
     let mut files: Vec<String> = rules.paths().map(|path| path::display(workspace, path)).collect();
-    let (always, scoped): (Vec<CursorRule>, Vec<CursorRule>) =
-        cursor::of_folder(workspace).into_iter().partition(|rule| rule.always);
+    let (always, scoped): (Vec<ScopedRule>, Vec<ScopedRule>) =
+        scoped_rule::of_folder(workspace).into_iter().partition(|rule| rule.always);
     let there = rules_file::candidates(workspace).into_iter().chain(always.into_iter().map(|rule| rule.path));
     let skipped = there.filter(|path| rules.paths().all(|read| read != path));
     files.extend(

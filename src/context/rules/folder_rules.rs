@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::cursor;
 use super::rules_file::{self, Reach, RulesFile, RulesNotice};
+use super::scoped_rule;
 use base::config::trusted::held_back::RulesHashes;
 
 pub struct FolderRules<'a> {
@@ -16,7 +16,7 @@ pub struct FolderRules<'a> {
 impl FolderRules<'_> {
     pub fn of_folder(&mut self, folder: &Path) -> Vec<RulesFile> {
         let first = self.first_of(rules_file::candidates(folder));
-        let always = cursor::of_folder(folder).into_iter().filter(|rule| rule.always);
+        let always = scoped_rule::of_folder(folder).into_iter().filter(|rule| rule.always);
         let always = always.filter(|rule| rule.beside || first.is_none()).map(|rule| rule.path);
         let mut beside: Vec<PathBuf> = always.chain(rules_file::beside(folder)).collect();
         beside.retain(|path| first.as_ref().is_none_or(|first| first.path != *path));
@@ -53,6 +53,6 @@ pub fn folders_below(workspace: &Path, touched: &Path) -> Vec<PathBuf> {
 }
 
 pub fn always_of(folder: &Path) -> Vec<PathBuf> {
-    let rules = cursor::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
+    let rules = scoped_rule::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
     rules_file::candidates(folder).into_iter().chain(rules).chain(rules_file::beside(folder)).collect()
 }

@@ -8,17 +8,18 @@
 //! - **The user's own**, in all projects: `CODE_LAW.md` or `AGENTS.md` in mycode's configuration, else the first of
 //!   `~/.claude/CLAUDE.md`, `~/.codex/AGENTS.md`, `~/.gemini/GEMINI.md` (as opencode does).
 //! - **Scoped**, after the first result that touches a file there: rules files in folders below the workspace that git
-//!   doesn't ignore (packages bring their own), and `.cursor/rules` with matching `globs`. A rule with only a
-//!   description is named after a prompt about it (`agent/turn/additions/skills.rs`), for the model to Read.
+//!   doesn't ignore (packages bring their own), and rules for matching files (`scoped_rule`): `.cursor/rules`,
+//!   `.claude/rules`, `.github/instructions`. A rule with only a description is named after a prompt about it
+//!   (`agent/turn/additions/skills.rs`), for the model to Read.
 //! - `@path` in `CLAUDE.md` and `GEMINI.md` imports a project file (`imports`); the user's own import any file.
 //!
 //! Rules that take more than a tenth of the window are shortened (`shortened`).
 //! Rules planted by a command are held back (`config/trusted/held_back.rs`).
 
-pub mod cursor;
 pub mod folder_rules;
 pub mod imports;
 pub mod other_settings;
 pub mod project_rules;
 pub mod rules_file;
+pub mod scoped_rule;
 pub mod shortened;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{cursor, imports};
+use super::{imports, scoped_rule};
 use base::config::trusted::json_files;
 use base::search::glob;
 use base::search::walk::Walk;
@@ -28,7 +28,7 @@ pub fn instructions(folder: &Path) -> BTreeSet<PathBuf> {
         glob::matcher(rest, false).map_or(vec![], |one| glob::search(&walk, &one, MAX_FILES, || false).files)
     });
     let inside = |path: &PathBuf| path.canonicalize().is_ok_and(|real| imports::may_import(&real, folder));
-    files.filter(|path| inside(path) && !cursor::is_rule(path)).take(MAX_FILES).collect()
+    files.filter(|path| inside(path) && !scoped_rule::is_rule(path)).take(MAX_FILES).collect()
 }
 
 fn texts(value: Option<&Value>) -> Vec<String> {

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::cursor::{self, CursorRule};
 use super::folder_rules::{self, FolderRules};
 use super::rules_file::{self, Reach, RulesFile, RulesNotice};
+use super::scoped_rule::{self, ScopedRule};
 use super::shortened::shortened;
 use crate::parts::FixedPart;
 use base::config::trusted::held_back::{HeldBack, RulesHashes};
@@ -121,7 +121,7 @@ impl ProjectRules {
             }
             for folder in folders.iter().chain(&below) {
                 let inside = touched.strip_prefix(folder).unwrap_or(touched);
-                let rules = cursor::of_folder(folder).into_iter().filter(|rule| rule.matches(inside));
+                let rules = scoped_rule::of_folder(folder).into_iter().filter(|rule| rule.matches(inside));
                 paths.extend(rules.map(|rule| (rule.path, false)));
             }
         }
@@ -157,9 +157,9 @@ impl ProjectRules {
     /// Paths and descriptions of the rules that only have a description, for the model to Read.
     pub fn on_demand(&mut self, workspace: &Path) -> Vec<(String, String)> {
         let folders = folders_to(workspace);
-        let mut rules: Vec<CursorRule> =
-            folders.iter().flat_map(|folder| cursor::of_folder(folder)).collect();
-        rules.retain(CursorRule::on_demand);
+        let mut rules: Vec<ScopedRule> =
+            folders.iter().flat_map(|folder| scoped_rule::of_folder(folder)).collect();
+        rules.retain(ScopedRule::on_demand);
         let paths: Vec<(PathBuf, bool)> = rules.iter().map(|rule| (rule.path.clone(), false)).collect();
         self.hold_planted(&paths, project(&folders), false);
         let held = self.held();

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::cursor;
 use super::imports;
 use super::other_settings;
+use super::scoped_rule;
 use base::config::prompts;
 use base::config::trusted::held_back::RulesHashes;
 use base::file::{self, FileError};
@@ -176,7 +176,7 @@ fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // Front matter is metadata, not text for the model.
-    let text = if cursor::is_rule(path) { frontmatter::split(text).body } else { text };
+    let text = if scoped_rule::is_rule(path) { frontmatter::split(text).body } else { text };
     let count = sanitize::deceptive(text);
     let notice = (count > 0).then(|| RulesNotice::Hidden { path: path.to_owned(), count });
     let text = detector::redact(&sanitize::as_data(text)).into_owned();

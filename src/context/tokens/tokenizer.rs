@@ -21,7 +21,8 @@ const COUNTED_BYTES: usize = 256 << 10;
 const O200K: [&str; 10] =
     ["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"];
 
-/// Its tokens by rank, each after a byte with its length: a megabyte, where the crate's table takes 3.6.
+/// Its tokens by rank, each after a byte with its length, compressed (zlib): a megabyte, where the crate's table takes 3.6.
+/// Made of the table of tiktoken-rs 0.12.1, with which a test compares it.
 const O200K_TOKENS: &[u8] = include_bytes!("o200k.zlib");
 
 pub struct Tokenizer(CoreBPE);

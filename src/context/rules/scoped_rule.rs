@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 256 * 1024;
 const MAX_DEPTH: usize = 5;
 
 #[derive(Clone, Debug)]
-pub struct CursorRule {
+pub struct ScopedRule {
     pub path: PathBuf,
     pub always: bool,
     /// It stands beside a rules file of its folder, not in its place.
@@ -35,7 +35,7 @@ pub struct CursorRule {
     globs: Vec<GlobMatcher>,
 }
 
-impl CursorRule {
+impl ScopedRule {
     fn parse(path: PathBuf) -> Option<Self> {
         let text = file::small_text(&path, MAX_BYTES)?;
         let head = frontmatter::split(text.trim_start_matches('\u{feff}')).head.unwrap_or_default();
@@ -71,10 +71,10 @@ impl CursorRule {
     }
 }
 
-pub fn of_folder(folder: &Path) -> Vec<CursorRule> {
+pub fn of_folder(folder: &Path) -> Vec<ScopedRule> {
     let files =
         |(name, ..): &(&str, &str, &str)| agent_files::files(&folder.join(name), MAX_DEPTH, &["mdc", "md"]);
-    KINDS.iter().flat_map(files).filter_map(CursorRule::parse).collect()
+    KINDS.iter().flat_map(files).filter_map(ScopedRule::parse).collect()
 }
 
 pub fn is_rule(path: &Path) -> bool {
