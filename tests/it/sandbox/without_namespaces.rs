@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
@@ -114,4 +115,25 @@ fn our_keys_can_not_be_read_from_our_environment() {
     assert!(output.status.success(), "{}", stderr(&output));
     let result = &server.requests()[1].raw;
     assert!(result.contains("ours\\n") && !result.contains("ours\\n1"), "{result}");
+}
+
+/// A build may run us too: the sandbox around it hides what the user always allows.
+#[test]
+fn a_run_inside_of_another_works() {
+    if !walls() {
+        return;
+    }
+    let world = World::new();
+    let us = env!("CARGO_BIN_EXE_mycode");
+    let doctor = world.start(us, &["doctor"]).env_remove("MYCODE_HOME").output().unwrap();
+    let said = stdout(&doctor);
+    let state = Path::new(said.lines().find_map(|line| line.strip_prefix("state")).unwrap().trim());
+    assert!(state.starts_with(&world.home), "{said}");
+    fs::create_dir_all(state).unwrap();
+    fs::write(state.join("permissions.toml"), "[permissions]\nallow = [\"Bash(make)\"]\n").unwrap();
+    let nested = world.sandbox(&[], &format!("{us} sandbox -- 'echo works'"));
+    for mut outer in [without_namespaces(&nested), nested] {
+        let output = outer.output().unwrap();
+        assert_eq!(stdout(&output), "works\n", "{}", stderr(&output));
+    }
 }
