@@ -7,10 +7,14 @@ use std::sync::Arc;
 use crate::session::conversation::Conversation;
 use base::model::item::Item;
 use base::process::task;
+use base::search::words;
 use context::session::outcomes::{self, TurnOutcome};
 use evidence::terms::translate;
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
+
+/// With fewer telling words, a task belongs to the one before it.
+const SHORT_TASK_WORDS: usize = 3;
 
 /// With `clear`, only what clearly belongs to the text. Reads the disk.
 pub fn lines(log: &Path, text: &str, clear: bool, most: usize) -> Vec<String> {
@@ -18,6 +22,10 @@ pub fn lines(log: &Path, text: &str, clear: bool, most: usize) -> Vec<String> {
     let session = log.file_stem().unwrap_or_default().to_string_lossy();
     let found = outcomes::find(state, &session, &translate::concepts(text), clear, most);
     found.iter().map(TurnOutcome::line).collect()
+}
+
+fn is_short(task: &str) -> bool {
+    words::telling(task).len() < SHORT_TASK_WORDS
 }
 
 /// Keeps what the turn changed, if it did. A failure costs only the record.
@@ -29,16 +37,20 @@ pub async fn keep(conversation: &Conversation, cx: &ToolCx) {
     if changed.is_empty() {
         return;
     }
-    let newest = |text: fn(&Item) -> Option<&str>| {
-        let mut entries = conversation.state.history.entries().iter().rev();
-        entries.find_map(|entry| text(&entry.item).map(str::to_owned)).unwrap_or_default()
-    };
-    let task = newest(|item| match item {
-        Item::User(message) if !message.steering => Some(&message.text),
+    let entries = conversation.state.history.entries();
+    let mut messages = entries.iter().rev().filter_map(|entry| match &*entry.item {
+        Item::User(message) if !message.steering => Some(&*message.text),
         _ => None,
     });
-    let answer = newest(|item| match item {
-        Item::Assistant { text, .. } => Some(text),
+    let mut task = messages.next().unwrap_or_default().to_owned();
+    // "Go on" says nothing to another session.
+    if is_short(&task)
+        && let Some(before) = messages.find(|text| !is_short(text))
+    {
+        task = format!("{task} (after: {before})");
+    }
+    let answer = entries.iter().rev().find_map(|entry| match &*entry.item {
+        Item::Assistant { text, .. } => Some(&**text),
         _ => None,
     });
     let check = work
@@ -47,8 +59,13 @@ pub async fn keep(conversation: &Conversation, cx: &ToolCx) {
         .filter(|run| run.started >= work.turn_start())
         .map(|run| format!("{} {}", run.check.name, run.word()));
     let clean = |text: &str| cx.redactor.redact(text, TextSource::Text).into_owned();
-    let outcome =
-        TurnOutcome::new(&session.to_string_lossy(), &clean(&task), changed, check, &clean(&answer));
+    let outcome = TurnOutcome::new(
+        &session.to_string_lossy(),
+        &clean(&task),
+        changed,
+        check,
+        &clean(answer.unwrap_or_default()),
+    );
     let state = Arc::<Path>::from(state);
     let _ = task::blocking(move || outcomes::append(&state, &outcome)).await;
 }

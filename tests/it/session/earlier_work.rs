@@ -75,3 +75,14 @@ fn the_next_session_knows_what_the_last_one_did() {
     let none = stdout(&place.command(&["sessions", "weather"]).output().unwrap());
     assert!(none.contains("No earlier turn matches."), "{none}");
 }
+
+/// A turn that only says "go on" is found by what it goes on with.
+#[test]
+fn a_short_task_is_kept_with_the_one_before() {
+    let place = Workplace::new();
+    let write = |text: &str| answer().call("Write", json!({"path": "wind.py", "content": text}));
+    exec(&place, &[], "Show gusts beside the mean speed of the wind", vec![answer().text("Shall I?")]);
+    exec(&place, &["-c"], "go on", vec![write("GUSTS = 1\n"), answer().text("Done.")]);
+    let found = stdout(&place.command(&["sessions", "gusts"]).output().unwrap());
+    assert!(found.contains("go on (after: Show gusts beside the mean speed of the wind)"), "{found}");
+}
