@@ -214,6 +214,8 @@ fn a_worktree_needs_a_first_commit_but_nobodys_name() {
     assert!(stderr(&out).contains("the repository has no commit yet"), "{}", stderr(&out));
     let first = ["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "--allow-empty", "-m", "first"];
     place.git(&first);
+    // As for a user whom the system has no name for.
+    place.git(&["config", "user.useConfigOnly", "true"]);
     in_worktree(&place, "echo new > new.txt");
     let names = place.git(&["log", "--all", "--format=%ae"]);
     assert!(names.contains("mycode@localhost") && names.lines().count() == 2, "{names}");

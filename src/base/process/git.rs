@@ -14,6 +14,8 @@ use crate::secret;
 use crate::text::one_line;
 
 const LIMIT: Duration = Duration::from_secs(300);
+/// Without a name git refuses these.
+const MAKES_COMMITS: [&str; 4] = ["commit", "commit-tree", "merge", "rebase"];
 
 #[derive(Debug, Error)]
 pub enum GitError {
@@ -49,13 +51,23 @@ pub async fn run_with(folder: &Path, args: &[&str], index: Option<&Path>) -> Res
     command.args(args);
     command.envs([("GIT_EDITOR", "true"), ("GIT_SEQUENCE_EDITOR", "true"), ("GIT_TERMINAL_PROMPT", "0")]);
     command.envs(index.map(|index| (OsStr::new("GIT_INDEX_FILE"), index)));
+    // What it says is read.
+    command.env("LC_ALL", "C");
     for name in secret::own_variables() {
         command.env_remove(name);
     }
+    let name =
+        args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('=')).copied().unwrap_or_default();
+    let email = env::var_os("EMAIL").unwrap_or_else(|| "mycode@localhost".into());
+    if MAKES_COMMITS.contains(&name) && Box::pin(run(folder, &["var", "GIT_COMMITTER_IDENT"])).await.is_err()
+    {
+        for role in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{role}_NAME"), "mycode").env(format!("GIT_{role}_EMAIL"), &email);
+        }
+    }
     // Git asks for it last; containers often know no other.
-    command.env("EMAIL", env::var_os("EMAIL").unwrap_or_else(|| "mycode@localhost".into()));
-    let name = args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('='));
-    output(command, name.copied().unwrap_or_default()).await
+    command.env("EMAIL", email);
+    output(command, name).await
 }
 
 async fn output(mut command: Command, name: &str) -> Result<String, GitError> {

@@ -13,6 +13,8 @@ use super::{programs, timeout};
 use crate::system::facts::ProcessFacts;
 use crate::system::os::{self, Handle, Signal};
 
+/// Of a name in `/proc/PID/comm`.
+const COMM_BYTES: usize = 15;
 const LSOF: Duration = Duration::from_secs(5);
 
 /// Identified by start time too, because numbers are reused.
@@ -57,18 +59,21 @@ pub fn family(leader: i32) -> Vec<Process> {
 /// `major:minor:inode`); without that, one that has it open.
 pub fn holder(file: &Path) -> Option<i32> {
     let own = programs::own().ok()?;
+    let name = own.file_name()?.to_string_lossy();
     let inode = os::facts(&std::fs::metadata(file).ok()?).id.1.to_string();
     let Ok(locks) = std::fs::read_to_string("/proc/locks") else {
         let mut lsof = Command::new("lsof");
-        lsof.args(["-t", "-a", "-c"]).arg(own.file_name()?).arg("--").arg(file);
+        lsof.args(["-t", "-a", "-c", &name]).arg("--").arg(file);
         let found = timeout::ask(&mut lsof, b"", LSOF)?;
         return str::from_utf8(&found).ok()?.lines().next()?.parse().ok();
     };
     locks.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [_, "FLOCK", _, _, process, place, ..] = words.as_slice() else { return None };
-        let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
-        let is_it = place.rsplit(':').next() == Some(&inode) && program.file_name() == own.file_name();
+        // Its `exe` is closed to other programs of this user.
+        let program = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
+        let is_ours = name.as_bytes().chunks(COMM_BYTES).next() == Some(program.trim_end().as_bytes());
+        let is_it = place.rsplit(':').next() == Some(&inode) && is_ours;
         is_it.then(|| process.parse().ok()).flatten()
     })
 }
