@@ -37,7 +37,6 @@ use crate::cli::report::{self, Failure};
 use base::config::theme::ThemeName;
 use base::protocol::notice;
 use base::search::fuzzy;
-use base::system::os;
 
 /// A coding agent in your terminal that accounts for every token in the context window.
 ///
@@ -78,11 +77,7 @@ impl Cli {
         let mut command =
             with_shared(|subcommand| named(subcommand.get_name()) || subcommand.get_all_aliases().any(named));
         let (args, notes) = translate::translated(args, &command)?;
-        // Scripts read Claude's JSON with `2>&1`, as Claude Code writes nothing else.
-        let is_json = args.iter().any(|arg| arg == "--format=claude-result" || arg == "--format=claude");
-        if !(is_json && os::outputs_are_one()) {
-            notes.iter().for_each(|note| report::note(note));
-        }
+        notes.iter().for_each(|note| report::note(note));
         let read = command.try_get_matches_from_mut(program.into_iter().chain(args.iter().cloned()));
         let matches = read.unwrap_or_else(|error| with_nearest(error, &command, &args).exit());
         Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))

@@ -348,3 +348,23 @@ fn a_worktree_has_the_trust_of_its_project() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(knows(1), "the trusted text is the same there");
 }
+
+#[test]
+fn a_worktree_has_the_rules_of_its_project() {
+    let server = FakeServer::start(vec![]);
+    server.on_body("\"role\":\"tool\"", answer().text("Done."));
+    server.on_body("task", answer().call("Bash", json!({"command": "touch made.txt"})));
+    let place = repository();
+    place.file("tasks.jsonl", "\"the task\"\n");
+    let doctor = stdout(&place.command(&["doctor"]).output().unwrap());
+    let state = PathBuf::from(doctor.lines().find_map(|line| line.strip_prefix("state")).unwrap().trim());
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("permissions.toml"), "[permissions]\nallow = [\"Bash(touch made.txt)\"]\n").unwrap();
+    let output = run(&place, &server, &["--permission", "ask"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let lines = results(&place, "tasks.results.jsonl");
+    assert_eq!(
+        place.git(&["diff", "--name-only", "main", lines[0]["branch"].as_str().unwrap()]).trim(),
+        "made.txt"
+    );
+}

@@ -169,13 +169,14 @@ fn a_program_answers_for_the_user_as_with_claude() {
         (json!({"subtype": "stop_task", "task_id": "one"}), false),
         (json!({"subtype": "mcp_reconnect", "serverName": "none"}), false),
         (json!({"subtype": "mcp_toggle", "serverName": "none", "enabled": false}), false),
-        (json!({"subtype": "reload_skills"}), false),
         (json!({"subtype": "apply_flag_settings", "settings": {"model": "lost", "sandbox": {}}}), false),
     ] {
         assert_eq!(host.ask(&request)["subtype"], if known { "success" } else { "error" }, "{request}");
     }
-    let refused = host.ask(&json!({"subtype": "update_settings"}));
-    assert!(refused["error"].as_str().unwrap().contains("update_settings"), "{refused}");
+    for (kind, instead) in [("update_settings", "apply_flag_settings"), ("reload_skills", "a new session")] {
+        let refused = host.ask(&json!({"subtype": kind}));
+        assert!(refused["error"].as_str().unwrap().contains(instead), "{refused}");
+    }
     let cancelled = host.ask(&json!({"subtype": "cancel_async_message", "message_uuid": "none"}));
     assert_eq!(cancelled["response"], json!({"cancelled": false}));
     let usage = host.ask(&json!({"subtype": "get_usage"}));

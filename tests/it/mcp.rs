@@ -245,6 +245,7 @@ fn many_tools_are_listed_by_name_and_long_parameters_left_out() {
     assert!(told[..120].contains("many."), "in a small window, too: {told}");
     assert!(requests[1].raw.contains("many.tool_39: does a thing"), "{}", requests[1].raw);
     assert!(requests[2].raw.contains("args: its name alone shows them"), "{}", requests[2].raw);
+    assert!(requests[2].raw.contains("many.tool_3 {p0?, p1?, ") && !requests[1].raw.contains("p0?"));
 }
 
 #[test]

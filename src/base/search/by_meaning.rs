@@ -13,6 +13,8 @@ const BY_MEANING: f64 = 0.6;
 const SERVER_NAMED: f64 = 1.8;
 const FIRST_SENTENCE: usize = 200;
 const OTHER_INTENT: f64 = 0.4;
+/// "Which tickets are open" asks for a list.
+const ASKS_FOR_MANY: f64 = 1.4;
 const ASKING: &str = "how what what's which who whose when where why is are was were did does do has have show list get find search read view";
 const CHANGING: &str = "create add reply update delete remove post write edit patch set move rename send upload assign unassign cancel approve unapprove merge archive unarchive resolve reschedule";
 
@@ -66,6 +68,8 @@ pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     let means = |verbs: &str, words: &[Vec<(String, f64)>]| {
         verbs.split(' ').any(|verb| words.iter().flatten().any(|(word, _)| word == stem(verb)))
     };
+    let plural = |word: &&str| word.ends_with('s') && stem(word) != *word && !listed(GLUE, word);
+    let asks_for_many = asks && raw.iter().any(plural);
     // A request begins with its verb.
     let wants_change = !asks && means(CHANGING, asked.get(..1).unwrap_or_default());
     let wants_removal = means(REMOVING, &asked);
@@ -93,6 +97,9 @@ pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
         let named = |verbs: &str| verbs.split(' ').any(|verb| parts.contains(stem(verb)));
         if asks && named(CHANGING) || wants_change && named(READING) || !wants_removal && named(REMOVING) {
             score *= OTHER_INTENT;
+        }
+        if asks_for_many && parts.contains("list") {
+            score *= ASKS_FOR_MANY;
         }
         if raw.iter().any(|word| word.len() > 2 && server.to_lowercase().starts_with(&word.to_lowercase())) {
             score *= SERVER_NAMED;

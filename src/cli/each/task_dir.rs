@@ -5,6 +5,7 @@ use std::{fs, io};
 
 use crate::cli::report::{Failure, OrFail};
 use agent::build::git::{self, Worktree};
+use base::config::files::answers;
 use base::config::paths::Paths;
 use base::config::trusted::trust;
 use base::process::task;
@@ -68,8 +69,10 @@ impl TaskDir {
             }
         };
         let paths = Paths::from_env();
-        trust::inherit(&paths.project(dir), &paths.project(&place.folder))
-            .map_err(|error| format!("the project's trust can't be recorded: {error}"))?;
+        let (of_project, own) = (paths.project(dir), paths.project(&place.folder));
+        trust::inherit(&of_project, &own)
+            .and_then(|()| answers::inherit(&of_project, &own))
+            .map_err(|error| format!("the project's trust and rules can't be recorded: {error}"))?;
         Ok(place)
     }
 

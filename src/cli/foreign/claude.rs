@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use super::rewrite::{Rewritten, rewrite, table};
 use crate::cli::report::Failure;
+use base::system::os;
 
 /// Names of Claude Code's own models, which another server doesn't have.
 const ALIASES: [&str; 6] = ["default", "sonnet", "opus", "haiku", "opusplan", "inherit"];
@@ -44,6 +45,11 @@ pub fn translated(
     }
     if done.uses("--allowedTools") || done.uses("--disallowedTools") {
         done.add(&["--foreign-rules"]);
+    }
+    // Scripts read its JSON with `2>&1`, as Claude Code writes nothing else.
+    let is_json = |arg: &OsString| arg == "--format=claude-result" || arg == "--format=claude";
+    if done.options.iter().any(is_json) && os::outputs_are_one() {
+        done.notes.clear();
     }
     Ok(done)
 }

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::more_tools::{self, MoreTools};
-use crate::api::{Prepared, Specs, Tool, ToolError, ToolSource, TypedTool as _, requires};
+use super::more_tools::{self, MoreTools, with_arguments};
+use crate::api::{Prepared, Specs, Tool, ToolError, ToolSource, TypedTool as _};
 use crate::cx::ToolCx;
 use crate::plan::ask_user::AskUser;
 use crate::registry;
 use crate::web::state::WebState;
-use base::model::call::ToolSpec;
 
 /// The tools the agent `has`, with those of `sources` on demand; `web` is whether web search is available.
 pub fn tools(
@@ -53,7 +52,7 @@ impl BuiltinSource {
 
 impl ToolSource for BuiltinSource {
     fn listed(&self) -> Vec<String> {
-        self.0.iter().map(|tool| listed(&tool.spec())).collect()
+        self.0.iter().map(|tool| with_arguments(&tool.spec())).collect()
     }
 
     fn takes(&self, name: &str) -> bool {
@@ -75,12 +74,4 @@ impl ToolSource for BuiltinSource {
     fn prepare(&self, name: &str, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
         self.find(name)?.prepare(args)
     }
-}
-
-/// `Name {url, k?}`.
-fn listed(spec: &ToolSpec) -> String {
-    let names = spec.schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
-    let names =
-        names.map(|name| if requires(&spec.schema, name) { name.clone() } else { format!("{name}?") });
-    format!("{} {{{}}}", spec.name, names.collect::<Vec<_>>().join(", "))
 }

@@ -96,6 +96,15 @@ fn change(
     })
 }
 
+/// What is always allowed in a project, also in a copy of it.
+pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
+    let (of_project, of_copy) = (path(project_state), path(copy_state));
+    match std::fs::copy(of_project, &of_copy) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => file::remove(&of_copy),
+        copied => copied.map(drop),
+    }
+}
+
 /// Earlier versions kept the answers in `rules.json`.
 pub fn move_old(new: &Path) -> io::Result<()> {
     #[derive(Deserialize)]

@@ -309,9 +309,12 @@ impl<O: Write> Talk<'_, O> {
             "mcp_status" => return Ok(self.printer.mcp_status()),
             "get_binary_version" => return Ok(json!({"version": claude::version()})),
             _ => {
-                return Err(format!(
-                    "mycode does not support the control request {kind}: leave it out, or begin a new session with other options"
-                ));
+                let instead = match kind {
+                    "reload_skills" | "reload_plugins" => "a new session reads them again",
+                    "update_settings" => "apply_flag_settings sets the model and effort of this session",
+                    _ => "leave it out, or begin a new session with other options",
+                };
+                return Err(format!("mycode does not support the control request {kind}: {instead}"));
             }
         }
         Ok(json!({}))
