@@ -154,7 +154,7 @@ fn mistyped_command() {
     for args in [&["--modle", "x"][..], &["exec", "--modle=x", "y"]] {
         assert!(stderr(&run(args)).contains("a similar argument exists: '--model'"), "{args:?}");
     }
-    for prompt in [&["--", "deploy"][..], &["de ploy"], &["-c", "continue"], &["Deploy"], &["src/a.rs"]] {
+    for prompt in [&["--", "deploy"][..], &["-c", "continue"], &["Deploy"], &["src/a.rs"]] {
         let said = stderr(&run(prompt));
         assert!(said.contains("needs a terminal"), "{prompt:?}: {said}");
     }
@@ -165,7 +165,9 @@ fn mistyped_command() {
 
 #[test]
 fn print_flag() {
-    let server = FakeServer::start(vec![answer().text("Headless.").into(), answer().text("Piped.").into()]);
+    let server = FakeServer::start(vec![]);
+    server.on_body("from a pipe", answer().text("Piped."));
+    server.on_body("say it", answer().text("Headless."));
     let place = Workplace::new();
     let url = server.base_url();
     let output = place.command(&["--base-url", &url, "--model", "m", "-p", "say it"]).output().unwrap();
@@ -174,6 +176,13 @@ fn print_flag() {
     let task = std::fs::File::open(place.project().join("task.txt")).unwrap();
     let output = place.command(&["-p", "--base-url", &url, "--model", "m"]).stdin(task).output().unwrap();
     assert_eq!((output.status.code(), stdout(&output).trim()), (Some(0), "Piped."), "{}", stderr(&output));
+    // Without a terminal, as Claude Code does.
+    let config = format!("nudges = false\nmodel = \"m\"\nbase_url = \"{url}\"\n");
+    std::fs::write(place.home().join("config.toml"), config).unwrap();
+    let task = std::fs::File::open(place.project().join("task.txt")).unwrap();
+    let output = place.command(&[]).stdin(task).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).trim()), (Some(0), "Piped."), "{}", stderr(&output));
+    assert_eq!(stdout(&place.command(&["say it"]).output().unwrap()).trim(), "Headless.");
     let old = place.command(&["exec", "-p", "full", "task"]).output().unwrap();
     assert_eq!(old.status.code(), Some(2), "-p no longer means --permission");
 }

@@ -1,19 +1,25 @@
 //! The options of `claude -p`, as its SDKs pass them (`@anthropic-ai/claude-agent-sdk` 0.3.332, `claude-agent-sdk` 0.2.189 for
-//! Python; options and exit codes also as Claude Code 2.1.332 has them; November 2026).
+//! Python; options, exit codes and what is done without a terminal as in Claude Code 2.1.332; November 2026).
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 
 use super::rewrite::{Rewritten, rewrite, table};
+use crate::cli::commands::work::chat;
 use crate::cli::report::Failure;
 use base::system::os;
 
 /// Names of Claude Code's own models, which another server doesn't have.
 const ALIASES: [&str; 6] = ["default", "sonnet", "opus", "haiku", "opusplan", "inherit"];
 
-/// Whether the line is meant for `claude -p`: the SDKs don't pass `-p`, but formats.
-pub fn is_meant<'a>(mut args: impl Iterator<Item = &'a str>) -> bool {
+/// Whether the line is meant for `claude -p`: the SDKs don't pass `-p`, but formats, and without a terminal a bare task is one.
+pub fn is_meant(args: &[OsString]) -> bool {
     let theirs = ["-p", "--print", "--output-format", "--input-format"];
-    args.any(|arg| theirs.contains(&arg.split('=').next().unwrap_or(arg)))
+    let mut typed = args.iter().map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));
+    let is_task = |arg: &OsString| arg.to_string_lossy().contains(' ');
+    let is_piped = || !io::stdin().is_terminal() && !io::stdout().is_terminal() && !chat::is_plain_set();
+    typed.any(|arg| theirs.contains(&arg.split('=').next().unwrap_or(arg)))
+        || args.iter().all(is_task) && is_piped()
 }
 
 /// The line in options of `mycode exec`.

@@ -38,11 +38,10 @@ pub fn translated(
             name => (std::iter::once(name.into()).chain(done.options).collect(), done.notes),
         });
     }
-    let typed = args.iter().map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));
     if command.find_subcommand(first).is_some() {
         return Ok((args, Vec::new()));
     }
-    if claude::is_meant(typed) {
+    if claude::is_meant(&args) {
         return Ok(exec(claude::translated(args.into_iter(), takes_value)?, true));
     }
     Ok((chat::translated(&args, takes_value)?.unwrap_or(args), Vec::new()))

@@ -104,6 +104,10 @@ pub async fn chat(
 
 /// By flag, by `MYCODE_PLAIN=1`, or because the terminal can't do more.
 fn is_plain(cli: &SharedArgs) -> bool {
+    cli.plain || is_plain_set()
+}
+
+pub fn is_plain_set() -> bool {
     let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|set| set == value);
-    cli.plain || is("MYCODE_PLAIN", "1") || is("TERM", "dumb")
+    is("MYCODE_PLAIN", "1") || is("TERM", "dumb")
 }
