@@ -91,14 +91,18 @@ pub fn remove(folder: &Path) {
         if fs::remove_dir_all(&part).is_ok() {
             continue;
         }
-        // Overlay mounts leave folders without any permissions.
-        for entry in
-            walkdir::WalkDir::new(&part).into_iter().flatten().filter(|entry| entry.file_type().is_dir())
-        {
-            let _ = os::set_mode(entry.path(), 0o700);
-        }
+        open_to_user(&part);
         let _ = fs::remove_dir_all(&part);
     }
     let _ = fs::remove_file(folder.join(LOCK));
     let _ = fs::remove_dir(folder);
+}
+
+/// Overlay mounts leave folders in each other without any permissions.
+fn open_to_user(folder: &Path) {
+    let _ = os::set_mode(folder, 0o700);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        open_to_user(&entry.path());
+    }
 }
