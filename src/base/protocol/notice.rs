@@ -403,7 +403,7 @@ pub fn content_filter() -> Problem {
 pub fn log_write_failed(error: impl Display) -> Problem {
     problem(
         error.to_string(),
-        "free some disk space or make the state folder writable, then send the message again",
+        "free some disk space, or set MYCODE_HOME to a folder that you can write to, then send the message again",
     )
 }
 
