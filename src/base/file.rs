@@ -49,7 +49,9 @@ impl From<io::Error> for FileError {
             Kind::StorageFull => Self::Unable("the disk is full".to_owned()),
             Kind::QuotaExceeded => Self::Unable("the disk quota is used up".to_owned()),
             Kind::InvalidFilename => Self::Unable("the name is too long for the file system".to_owned()),
-            Kind::InvalidInput => Self::Unable("the path contains a NUL character".to_owned()),
+            Kind::InvalidInput if error.raw_os_error().is_none() => {
+                Self::Unable("the path contains a NUL character".to_owned())
+            }
             _ if os::is_link_error(&error) => Self::Links,
             _ => Self::Io(error),
         }

@@ -131,7 +131,7 @@ fn replace(
         }
         out.write_all(bytes).map_err(other)?;
         if !apart {
-            out.sync_all().map_err(other)?;
+            sync(&out).map_err(other)?;
         }
         match expect {
             Expect::Missing => return folder.rename_new(&temp, folder, name).map_err(Refused::Other),
@@ -230,7 +230,17 @@ fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     file.write_all(bytes)?;
     file.set_len(bytes.len() as u64)?;
-    file.sync_all()
+    sync(file)
+}
+
+/// Some network file systems can't.
+fn sync(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        done => done,
+    }
 }
 
 #[cfg(test)]
@@ -240,6 +250,14 @@ mod tests {
     use std::fs;
     use std::fs::Permissions;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    #[test]
+    fn a_file_that_can_not_be_synced_is_written() {
+        let (_reader, writer) = io::pipe().unwrap();
+        let pipe = File::from(std::os::fd::OwnedFd::from(writer));
+        assert_eq!(pipe.sync_all().unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        sync(&pipe).unwrap();
+    }
 
     fn names(dir: &Path) -> Vec<String> {
         let mut names: Vec<String> =
