@@ -446,7 +446,8 @@ pub fn hunk_not_reverted(path: &str, why: &str) -> String {
 
 pub fn discarded(count: usize) -> String {
     format!(
-        "A command discarded changes or removed files ({count}). `mycode rewind` lists how to get them back."
+        "A command that discards or removes files changed {}. `mycode rewind` lists how to get them back.",
+        plural(count, "file")
     )
 }
 
