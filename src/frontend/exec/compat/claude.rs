@@ -22,6 +22,7 @@ use base::text;
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeForm {
     pub tools: Vec<String>,
+    pub plugins: Vec<Value>,
     pub mcp_servers: Vec<String>,
     pub only_result: bool,
     pub partial: bool,
@@ -184,7 +185,7 @@ impl<O: Write> Claude<O> {
             "cwd": session.workspace, "tools": self.form.tools, "mcp_servers": self.mcp_status()["mcpServers"], "model": session.model,
             "permissionMode": claude_tools::permission_mode(session.permission, session.mode), "slash_commands": commands,
             "apiKeySource": "none", "claude_code_version": version(), "output_style": "default", "agents": [],
-            "skills": [], "plugins": [], "capabilities": ["mcp_read_resource_v1"],
+            "skills": [], "plugins": self.form.plugins, "capabilities": ["mcp_read_resource_v1"],
         });
         self.system("init", more)
     }

@@ -1,8 +1,8 @@
-//! What a program brings along for one run of `mycode exec`: servers, sub-agents and plugins.
+//! What a program brings along for one run of `mycode exec`: servers, sub-agents and plugins; and the tools that it leaves.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli::report::{Failure, OrFail};
 use agent::assemble::Setup;
@@ -10,6 +10,8 @@ use base::config::trusted::agent_files::AgentFile;
 use base::config::trusted::own_files::OwnFiles;
 use base::config::trusted::plugin::Plugin;
 use base::file;
+use base::protocol::claude_tools;
+use guard::policy::rules::Rules;
 use guard::policy::tool_rule::ToolRule;
 use tools::{own_agents, registry};
 
@@ -21,6 +23,18 @@ pub fn bring_plugin(own: &mut OwnFiles, folder: &Path) -> Result<(), Failure> {
         .ok_or_else(|| Failure::usage(format!("--plugin-dir {}: no plugin", folder.display()), hint))?;
     own.add_plugin(plugin.files, plugin.root);
     Ok(())
+}
+
+pub fn plugins(folders: &[PathBuf]) -> Vec<Value> {
+    let plugins = folders.iter().filter_map(|folder| Plugin::in_folder(folder));
+    plugins.map(|plugin| json!({"name": plugin.record.name, "path": plugin.root})).collect()
+}
+
+/// Claude's names of those that aren't denied altogether.
+pub fn tools(setup: &Setup) -> Vec<String> {
+    let rules = Rules::new(setup.limits.rules.clone(), &setup.project_state);
+    let names = registry::builtin().into_iter().map(|tool| claude_tools::names(tool.name()));
+    names.filter(|names| !rules.removes(names)).filter_map(|names| names.into_iter().next()).collect()
 }
 
 /// The session works as this sub-agent: with its instructions, and only its tools.

@@ -5,20 +5,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::brought::{agents, bring_plugin, brought, json};
+use super::brought::{self, agents, bring_plugin, brought, json};
 use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use agent::assemble::Setup;
 use base::config::permission_rules;
 use base::format::picture;
-use base::protocol::claude_tools;
 use base::protocol::op::Attachment;
 use base::{file, path};
 use context::session::log;
 use frontend::exec::compat::claude::ClaudeForm;
 use frontend::exec::run::OutputForm;
 use tools::mcp::servers;
-use tools::registry;
 
 const MAX_IMAGE: u64 = 32 * 1024 * 1024;
 const PICTURE_HINT: &str = "name a picture (PNG, JPEG, GIF or WebP) of at most 32 MiB";
@@ -95,10 +93,10 @@ impl FormArgs {
     }
 
     pub fn claude(&self, setup: &Setup) -> ClaudeForm {
-        let name = |ours: &str| claude_tools::names(ours).into_iter().next();
         let (servers, _) = servers::read(&setup.loaded.own.mcp, true);
         ClaudeForm {
-            tools: registry::builtin().iter().filter_map(|tool| name(tool.name())).collect(),
+            tools: brought::tools(setup),
+            plugins: brought::plugins(&self.plugin_dir),
             mcp_servers: servers.into_iter().map(|one| one.name).collect(),
             only_result: self.format.as_deref() == Some("claude-result"),
             partial: self.partial,
