@@ -14,6 +14,8 @@ use crate::{file, repository};
 /// Further entries aren't visited; the caller reports an incomplete result.
 pub const MAX_ENTRIES: usize = 500_000;
 
+/// With `/` as the workspace: views of the kernel, with thousands of files.
+const KERNEL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
 const MAX_RULES_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,11 @@ impl Walk {
             .follow_links(false)
             .max_depth(self.max_depth)
             .filter_entry(move |entry| {
-                if entry.file_name() == ".git" && entry.depth() > 0 {
+                let is_git = entry.file_name() == ".git" && entry.depth() > 0;
+                if is_git
+                    || entry.depth() == 1
+                        && KERNEL_FOLDERS.iter().any(|folder| entry.path() == Path::new(folder))
+                {
                     return false;
                 }
                 // Further down, a single kind of rules can't be disabled, so such a folder is skipped.
@@ -177,6 +183,13 @@ pub fn is_file(entry: &ignore::DirEntry) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernels_folders_are_left_out_of_the_root() {
+        let walk = Walk { max_depth: Some(1), ..Walk::new(Path::new("/")) };
+        let found: Vec<PathBuf> = walk.sorted().map(ignore::DirEntry::into_path).collect();
+        assert!(found.contains(&"/usr".into()) && !found.contains(&"/dev".into()), "{found:?}");
+    }
 
     #[test]
     fn hidden_names_are_seen_only_when_asked_for() {
