@@ -132,3 +132,26 @@ fn what_cannot_begin_says_so_at_once() {
     let out = run(&place, &["attach", "20"]);
     assert!(stderr(&out).contains("no run '20'"), "{}", stderr(&out));
 }
+
+#[test]
+fn without_bash_commands_run_in_sh() {
+    let place = Workplace::new();
+    let programs = place.home().join("programs");
+    std::fs::create_dir_all(&programs).unwrap();
+    for name in ["sh", "sleep"] {
+        std::os::unix::fs::symlink(format!("/bin/{name}"), programs.join(name)).unwrap();
+    }
+    let job = json!({"command": "echo from a job; sleep 1", "background": true});
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "echo in $0; cd /; pwd"})).call("Bash", job).into(),
+        answer().call("Bash", json!({"command": "pwd"})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let args = ["exec", "--base-url", &server.base_url(), "--model", "m", "--permission", "auto", "look"];
+    let out = place.command(&args).env("PATH", &programs).output().unwrap();
+    assert!(out.status.success(), "{}", stderr(&out));
+    let requests = server.requests();
+    assert!(requests[0].raw.contains("no bash: commands run in sh"), "{}", requests[0].raw);
+    assert!(requests[1].raw.contains("in sh\\n/\\n"), "{}", requests[1].raw);
+    assert!(requests[1].raw.contains("from a job"), "{}", requests[1].raw);
+}

@@ -3,12 +3,19 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use crate::system::os;
 
 pub fn is_installed(name: &str) -> bool {
-    let Some(path) = std::env::var_os("PATH") else { return false };
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     std::env::split_paths(&path).any(|folder| folder.is_absolute() && is_executable(&folder.join(name)))
+}
+
+/// What runs command lines: small containers have only `sh`.
+pub fn shell() -> &'static str {
+    static SHELL: LazyLock<&str> = LazyLock::new(|| if is_installed("bash") { "bash" } else { "sh" });
+    *SHELL
 }
 
 /// Our own program. Linux marks the name of one that an update has replaced; then it is the new one.

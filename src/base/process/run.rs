@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{quiet, reap};
+use super::{programs, quiet, reap};
 use crate::system::os::{self, Handle, Signal};
 use crate::{file, secret};
 
@@ -65,6 +65,13 @@ pub struct CommandSpec {
     /// As if the time limit were reached, where the command goes on then.
     pub hurry: CancellationToken,
     pub quiet: bool,
+}
+
+impl CommandSpec {
+    pub fn of_shell(line: &str) -> Self {
+        let args = ["-c", line].map(OsString::from).to_vec();
+        Self { program: programs::shell().into(), args, ..Self::default() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::settings::HookProgram;
 use base::config::trusted::plugin;
 use base::process::run::KillOnDrop;
-use base::process::{reap, task};
+use base::process::{programs, reap, task};
 use base::secret;
 use base::system::os::{self, Signal};
 
@@ -46,7 +46,7 @@ pub async fn run(
     let placed =
         |text: &str| text.replace("${CLAUDE_PROJECT_DIR}", &folder).replace("$CLAUDE_PROJECT_DIR", &folder);
     let (started, args) = match &program.args {
-        None => ("bash".to_owned(), vec!["-c".to_owned(), program.command.clone()]),
+        None => (programs::shell().to_owned(), vec!["-c".to_owned(), program.command.clone()]),
         Some(args) => (placed(&program.command), args.iter().map(|arg| placed(arg)).collect()),
     };
     let mut command = Command::new(started);

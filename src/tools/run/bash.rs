@@ -1,6 +1,5 @@
 //! Bash: one command line, run in the folder where the last one ended. `base::process` limits the process.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -161,13 +160,11 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
         cx.sandbox.wrap(cx.confinement.clone(), cwd, None).map_err(failed)?.or_else(launch::end_with_command);
     let spec = CommandSpec {
         wrapper,
-        program: "bash".into(),
-        args: ["-c", &args.command].map(OsString::from).to_vec(),
         cwd: cwd.to_owned(),
         timeout: args.timeout_ms.map_or(JOB_TIMEOUT, Duration::from_millis),
         spill_cap_bytes: SPILL_BYTES,
         quiet: true,
-        ..CommandSpec::default()
+        ..CommandSpec::of_shell(&args.command)
     };
     let path = cx.spill.reserve("job").map_err(failed)?;
     let id = cx.shell.jobs.start(&args.command, spec, path).map_err(failed)?;

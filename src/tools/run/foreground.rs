@@ -16,7 +16,7 @@ use super::visible_output::Progress;
 use crate::api::{ToolError, ToolOutcome, blocking};
 use crate::cx::ToolCx;
 use base::process::run::{self as process, CommandOutcome, CommandSpec};
-use base::process::task;
+use base::process::{programs, task};
 use guard::sandbox::launch;
 
 /// The file descriptor on which the shell reports its last folder: too high for scripts to use.
@@ -25,13 +25,9 @@ const CWD_REPORT_FD: i32 = 62;
 const CWD_REPORT_FD_SH: i32 = 7;
 
 pub async fn wait(run: CommandRun, cx: &ToolCx) -> ToolOutcome {
-    match wait_in(&run, cx, ("bash", CWD_REPORT_FD)).await {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            wait_in(&run, cx, ("sh", CWD_REPORT_FD_SH)).await
-        }
-        other => other,
-    }
-    .map_err(not_started)?
+    let shell = programs::shell();
+    let report_fd = if shell == "bash" { CWD_REPORT_FD } else { CWD_REPORT_FD_SH };
+    wait_in(&run, cx, (shell, report_fd)).await.map_err(not_started)?
 }
 
 /// `shell` comes with the descriptor for its last folder.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use base::file;
 use base::folder::update::update;
 use base::process::run::{clean_environment, exit_of};
-use base::process::{quiet, reap};
+use base::process::{programs, quiet, reap};
 use base::protocol::event::ServiceRow;
 use base::system::os::{self, Signal};
 
@@ -88,7 +88,7 @@ impl Services {
         std::fs::create_dir_all(&self.folder)?;
         let log = self.folder.join(format!("{:08x}.log", fastrand::u32(..)));
         let (writer, mut logger) = logger(&log)?;
-        let mut started = tokio::process::Command::new("bash");
+        let mut started = tokio::process::Command::new(programs::shell());
         started.args(["-c", command]).current_dir(cwd);
         started.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         clean_environment(&mut started, cwd);

@@ -58,6 +58,9 @@ impl Machine {
             parts.extend(machine::memory().map(|bytes| format!("{} memory", machine::gib(bytes))));
             parts.extend(os::free_disk(&self.root).map(|bytes| format!("{} free disk", machine::gib(bytes))));
         }
+        if programs::shell() != "bash" {
+            parts.push("no bash: commands run in sh".to_owned());
+        }
         if self.offline {
             parts.push("no network in commands".to_owned());
         }
