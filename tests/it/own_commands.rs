@@ -72,7 +72,7 @@ fn headless_and_untrusted() {
     std::fs::create_dir_all(&prompts).unwrap();
     std::fs::write(prompts.join("ship.md"), "Ship $1.\n").unwrap();
     place.file(".gemini/commands/git/plan.toml", "prompt = \"Plan {{args}}.\"\n");
-    place.exec(&server.base_url(), &["--trust", "/ship it"]);
+    place.exec(&server.base_url(), &["--trust", "/prompts:ship it"]);
     place.exec(&server.base_url(), &["--trust", "/git:plan that"]);
     let [shipped, planned] = [2, 3].map(|at| server.requests()[at].raw.clone());
     assert!(shipped.contains("Ship it.") && planned.contains("Plan that."), "{shipped}\n{planned}");

@@ -79,8 +79,9 @@ pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
         .map(|(_, name)| name)
 }
 
-/// `plug:greet` for `greet`, if no other name has that ending and none is just `greet`.
+/// `plug:greet` for `greet`, if no other name has that ending and none is just `greet`. Codex calls it `prompts:greet`.
 pub fn whole_name<'a>(wanted: &str, mut names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let wanted = wanted.strip_prefix("prompts:").unwrap_or(wanted);
     let ends_so = |name: &&str| name.rsplit_once(':').is_some_and(|(_, alone)| alone == wanted);
     let mut ending = names.clone().filter(ends_so);
     let only = ending.next().filter(|_| ending.next().is_none());
