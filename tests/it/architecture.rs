@@ -48,7 +48,7 @@ const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] =
     &["base/search", "base/system", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 93_880;
+const MAX_CODE: usize = 93_884;
 const MAX_COMMENTS: usize = 7_384;
 const MAX_CORE_CODE: usize = 37_665;
 

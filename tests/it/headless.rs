@@ -215,7 +215,12 @@ fn limits_by_flag() {
     let place = place();
     let server = FakeServer::start(vec![]);
     let out = place.exec(&server.base_url(), &["--max-cost", "0.5", "do it"]);
-    assert!(stderr(&out).contains("no price known for test-model"), "{}", stderr(&out));
+    let row = "models = [{ name = \"test-model\", window = TOKENS, price = ";
+    assert!(
+        stderr(&out).contains("no price known for test-model") && stderr(&out).contains(row),
+        "{}",
+        stderr(&out)
+    );
     let read = || answer().call("Read", json!({"path": "a.txt"})).usage(1_000_000, 0, 1_000).into();
     let server = FakeServer::start(vec![read(), read(), text("Done.")]);
     let out = place

@@ -106,7 +106,11 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     if let Some(unpriced) =
         asked.filter(|_| limits.max_cost.is_some()).find(|model| !metered::is_priced(model))
     {
-        let hint = "add the model with its price to models.toml next to config.toml, or use --max-steps";
+        let row =
+            format!("{{ name = \"{unpriced}\", window = TOKENS, price = {{ input = USD, output = USD }} }}");
+        let hint = format!(
+            "use --max-steps, or set its price per million tokens in models.toml next to config.toml: models = [{row}]"
+        );
         return Err(Failure::usage(metered::unknown_price(unpriced), hint));
     }
     if !interactive {

@@ -123,7 +123,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         models::take_own(&text).map_err(|what| {
             bad(
                 format!("{} can't be used: {what}", own_models.display()),
-                "each [[model]] needs a `name` or a `family`, and a `window` (or `like` another one)",
+                "each [[models]] needs a `name` or a `family`, and a `window` (or `like` another one)",
             )
         })?;
     }
