@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use super::command_line::Cli;
 use crate::cli::commands::table;
 use base::process::signals;
-use base::protocol::exit_code::ExitCode as Code;
 use guard::sandbox::git::wrapper;
 #[cfg(target_os = "linux")]
 use guard::sandbox::launch::HELPER_NAME;
@@ -28,7 +27,5 @@ pub fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     system::hide_credentials();
     let code = Cli::from_env().and_then(|cli| table::run(&cli));
-    // As shells count the signal that ended it.
-    let by_signal = |code| signals::exit_code().filter(|_| code == Code::Interrupted as u8).unwrap_or(code);
-    code.map_or_else(|failure| failure.report(), |code| ExitCode::from(by_signal(code)))
+    code.map_or_else(|failure| failure.report(), |code| ExitCode::from(signals::exit_code(code)))
 }

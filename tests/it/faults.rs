@@ -53,7 +53,10 @@ fn signals_end_the_command() {
         let mut command = OpenOptions::new().write(true).open(&gate).unwrap();
         kill_process(Pid::from_child(&child), signal).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(128 + signal.as_raw()), "{}", stderr(&output));
+        let code = 128 + signal.as_raw();
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        let listed = stdout(&place.command(&["ps", "--all"]).output().unwrap());
+        assert!(listed.contains(&format!("interrupted ({code})")), "{listed}");
         // Nobody reads any more: the command went with us.
         assert!(command.write_all(b"x").is_err(), "{signal:?} left the command running");
     }

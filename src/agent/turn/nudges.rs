@@ -59,6 +59,12 @@ impl Nudges {
         Ok(())
     }
 
+    /// For the user.
+    fn reminded(&self, of: &str) -> String {
+        let whom = if self.told.is_empty() { " the model" } else { "" };
+        format!("reminded{whom}: {of}")
+    }
+
     pub fn cut(
         &mut self,
         said_something: bool,
@@ -78,7 +84,7 @@ impl Nudges {
 
     pub fn empty(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let text = "Your last two replies were empty. Make the next call, or say what is done.".to_owned();
-        self.tell((ReminderTopic::Ending, text, reminded("the reply was empty")), agent, control)
+        self.tell((ReminderTopic::Ending, text, self.reminded("the reply was empty")), agent, control)
     }
 
     pub fn ending(
@@ -96,7 +102,7 @@ impl Nudges {
             return Ok(false);
         }
         let (words, short) = ending.said();
-        self.tell((ReminderTopic::Ending, words.to_owned(), reminded(short)), agent, control)?;
+        self.tell((ReminderTopic::Ending, words.to_owned(), self.reminded(short)), agent, control)?;
         Ok(true)
     }
 
@@ -125,7 +131,7 @@ impl Nudges {
         }
         self.told_facts.extend(self.facts.iter().map(|fact| fact.name));
         let lines: Vec<&str> = self.facts.iter().map(|fact| fact.line.trim_end_matches('.')).collect();
-        let short = reminded(&lines.join("; ").replace('`', ""));
+        let short = self.reminded(&lines.join("; ").replace('`', ""));
         let text = finish::reminder(&self.facts);
         self.tell((ReminderTopic::Finish, text, short), agent, control)?;
         Ok(true)
@@ -177,7 +183,7 @@ impl Nudges {
             return Ok(());
         }
         self.repeats.extend(&repeat.calls);
-        let short = reminded(&format!("repeats {}", repeat.shown));
+        let short = self.reminded(&format!("repeats {}", repeat.shown));
         self.tell((ReminderTopic::Repeat, repeat.words(), short), agent, control)
     }
 
@@ -190,12 +196,7 @@ impl Nudges {
         }
         self.deadline_stage = stage;
         let text = deadline.words(stage);
-        let short = reminded(&text);
+        let short = self.reminded(&text);
         self.tell((ReminderTopic::Deadline, text, short), agent, control)
     }
-}
-
-/// For the user.
-fn reminded(of: &str) -> String {
-    format!("reminded the model: {of}")
 }

@@ -64,8 +64,7 @@ impl ExitCode {
             Self::SetAside,
             Self::Done,
         ];
-        let known = |code: u8| Self::from_repr(code).unwrap_or(Self::Failed);
-        let place = |code: u8| worst_first.iter().position(|worse| *worse == known(code));
+        let place = |code: u8| worst_first.iter().position(|worse| *worse == Self::known(code));
         codes.filter_map(place).min().map_or(Self::Done, |place| worst_first[place]) as u8
     }
 
@@ -89,9 +88,15 @@ impl ExitCode {
         }
     }
 
+    /// Shells count the signal that interrupted a run from 128 on.
+    fn known(code: u8) -> Self {
+        let unknown = if code > 128 { Self::Interrupted } else { Self::Failed };
+        Self::from_repr(code).unwrap_or(unknown)
+    }
+
     /// Any program's code in words, with its number unless all went well.
     pub fn shown(code: u8) -> String {
-        match Self::from_repr(code).unwrap_or(Self::Failed) {
+        match Self::known(code) {
             Self::Done => Self::Done.text().to_owned(),
             known => format!("{} ({code})", known.text()),
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::report::Failure;
 use base::config::paths::Paths;
-use base::process::machine;
+use base::process::{machine, signals};
 use base::text::one_line;
 use base::{clock, file};
 use guard::redact::detector;
@@ -116,7 +116,8 @@ impl HeldRun {
         let held = Self::begin(project_state, record);
         let result = work.await;
         if let Some(mut held) = held {
-            let exit_code = result.as_ref().map_or_else(|failure| failure.kind as u8, |code| *code);
+            let exit_code =
+                result.as_ref().map_or_else(|failure| failure.kind as u8, |code| signals::exit_code(*code));
             let _ = append(&mut held.0, &RunEnd { ended_ms: clock::now_ms(), exit_code });
         }
         result

@@ -375,8 +375,12 @@ mod tests {
         fs::create_dir_all(dir.path().join("config")).unwrap();
         fs::write(dir.path().join("config/AGENTS.md"), "run evil everywhere").unwrap();
         rules.after_command(&project, &before);
-        let other = HeldBack::new(&dir.path().join("other"));
-        assert!(!sent(&mut ProjectRules::new(other, &dir.path().join("config"))).contains("everywhere"));
+        let other =
+            || ProjectRules::new(HeldBack::new(&dir.path().join("other")), &dir.path().join("config"));
+        assert!(!sent(&mut other()).contains("everywhere"));
+        HeldBack::new(&state).release().unwrap();
+        assert!(sent(&mut new()).contains("everywhere"));
+        assert!(!sent(&mut other()).contains("everywhere"));
         fs::remove_file(dir.path().join("config/AGENTS.md")).unwrap();
         // Killed in the middle of a command.
         new().before_command(&project);

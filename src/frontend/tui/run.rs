@@ -281,6 +281,9 @@ impl FrontEnd {
             match command {
                 Cmd::Send(op) => drop(self.ops.send(op)),
                 Cmd::Print(entry) => {
+                    if entry.is_interruption() && self.output.is_slow() {
+                        self.skip_waiting();
+                    }
                     self.printed.push_back(entry);
                     self.fresh += 1;
                 }
@@ -367,14 +370,11 @@ impl FrontEnd {
             picture = picture.below(&self.shown);
         }
         let fresh = if waits { 0 } else { std::mem::take(&mut self.fresh) };
-        let from = if due { 0 } else { self.printed.len().saturating_sub(fresh) };
-        self.last_printed = self.last_printed.filter(|_| !due);
-        let (lines, last) = self.printed_from(from, self.last_printed, width);
-        self.last_printed = last;
         if due {
             self.waiting.clear();
+            self.last_printed = None;
         }
-        self.waiting.extend(lines);
+        self.queue(if due { self.printed.len() } else { fresh }, width);
         let lines = if waits { Vec::new() } else { self.output.part(&mut self.waiting) };
         if due {
             self.screen.rewrap(lines, &picture)?;
@@ -398,6 +398,25 @@ impl FrontEnd {
         self.shown = picture;
         self.typed = false;
         Ok(!waits && self.waiting.is_empty())
+    }
+
+    /// Puts the lines of the last `entries` behind those that wait.
+    fn queue(&mut self, entries: usize, width: usize) {
+        let from = self.printed.len().saturating_sub(entries);
+        let (lines, last) = self.printed_from(from, self.last_printed, width);
+        self.last_printed = last;
+        self.waiting.extend(lines);
+    }
+
+    /// After an interruption, a slow line would print for long what the user didn't want to wait for.
+    fn skip_waiting(&mut self) {
+        let width = usize::from(self.app.size.0);
+        let fresh = std::mem::take(&mut self.fresh);
+        self.queue(fresh, width);
+        if self.waiting.len() > usize::from(self.app.size.1) {
+            let skipped = TranscriptEntry::not_printed(self.waiting.len());
+            self.waiting = skipped.lines(self.last_printed, width, self.app.theme).into();
+        }
     }
 
     fn withdraw(&mut self, parts: usize) -> io::Result<()> {

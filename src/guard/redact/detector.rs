@@ -238,6 +238,7 @@ mod tests {
             "mysql --password «s3cr3tS3» -u root",
             "Server=db;User Id=sa;Password=«S3cr3t!pass»;Encrypt=true",
             "<password>«pa55word9»</password>",
+            "<toKen>«pa55word9»</toKen>",
             "x-api-key: «9f8e7d6c5b4a39281706»",
             "DB_PASSWORD=«Tr0ub4dor&3»",
             "vault «hvs.CAESIJ1a2b3c4d5e6f7g8h9i0jKLMN» end",

@@ -53,7 +53,7 @@ pub static ANYWHERE: RuleSet<15> = RuleSet::new([
         },
     ),
     Rule::new(
-        "</ & word> Word> WORD> cret> CRET> oken> OKEN> key> Key> KEY>",
+        "</ & d> D> t> T> n> N> y> Y>",
         r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</",
         password,
     ),

@@ -215,3 +215,24 @@ fn keys_are_echoed_while_a_long_answer_waits() {
     assert_eq!(screen.end(), 0);
     assert!(screen.lines().iter().any(|line| line.contains("Paragraph 599 ")), "all of it stays");
 }
+
+#[test]
+fn an_interruption_does_not_wait_for_what_a_slow_terminal_has_not_printed() {
+    let long =
+        (0..600).fold(answer(), |answer, n| answer.text(&format!("Paragraph {n} of a long answer.\n\n")));
+    let server = FakeServer::start(vec![long.stall_after(80_000).into()]);
+    let place = place();
+    let url = server.base_url();
+    let args = ["--base-url", &url, "--model", "test-model", "tell me"];
+    let mut screen = Screen::start_terminal(&place, &args, (80, 24), &[], false);
+    screen.wait("Paragraph 1 ");
+    let before = screen.raw().len();
+    screen.keys("\u{1b}");
+    screen.wait("Interrupted");
+    let between = screen.raw().len() - before;
+    assert!(between < 5_000, "{between} bytes");
+    let lines = screen.lines();
+    assert!(lines.iter().any(|line| line.contains("lines not shown; Ctrl-T shows them")), "{lines:?}");
+    screen.keys("\u{4}");
+    assert_eq!(screen.end(), 0);
+}

@@ -65,7 +65,12 @@ impl HeldBack {
     }
 
     pub fn list(&self) -> RulesHashes {
-        self.files().iter().flat_map(|file| read(file)).collect()
+        let [here, own] = self.files();
+        let released = read(&self.folder.join(RELEASED));
+        let mut all = read(&own);
+        all.retain(|path, hash| released.get(path) != Some(hash));
+        all.extend(read(&here));
+        all
     }
 
     /// What is not in the project, below `root`, is held back in all.
@@ -75,12 +80,13 @@ impl HeldBack {
         groups.filter(|(_, group)| !group.is_empty()).try_for_each(|(file, group)| add(&file, group))
     }
 
+    /// Releases them for this project only.
     pub fn release(&self) -> io::Result<()> {
         let held = self.list();
         if !held.is_empty() {
             add(&self.folder.join(RELEASED), held)?;
         }
-        self.files().iter().try_for_each(|held| file::remove(held))
+        file::remove(&self.folder.join(HELD))
     }
 
     /// Whether this content was last changed while a command ran and the user hasn't released it since.

@@ -45,6 +45,17 @@ impl TranscriptEntry {
         Self::Notice { level: Level::Info, text }
     }
 
+    /// What stands for lines that a slow terminal didn't get before an interruption.
+    pub fn not_printed(lines: usize) -> Self {
+        let lines = text::plural(lines, "line");
+        let text = format!("… {lines} not shown; {} shows them", keymap::name(Action::Transcript));
+        Self::Notice { level: Level::Info, text }
+    }
+
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, Self::TurnEnd(end) if matches!(end.reason, EndReason::Interrupted { .. }))
+    }
+
     pub fn kind(&self) -> TranscriptKind {
         match self {
             Self::Tool(_) => TranscriptKind::Tool,
