@@ -320,3 +320,22 @@ fn the_demo_plays_a_build_and_leaves_nothing() {
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
+
+#[test]
+fn a_path_of_the_plan_that_is_slightly_wrong_is_named() {
+    let plan = "- [ ] 1. greet (files: auth/handler.py, auth/new_one.py)";
+    let server = FakeServer::start(vec![
+        answer().text(SPEC).into(),
+        answer().text(plan).into(),
+        writes("auth/new_one.py", "x = 1\n").into(),
+        answer().text("Wrote it.").into(),
+        passes("All holds.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("auth/handlers.py", "x = 2\n");
+    let output = run(&place, &server, &["greet the user"]);
+    let doubt = "The plan says auth/handler.py, which doesn't exist; it may mean `auth/handlers.py`.";
+    let coder = said(&server.requests()[2].body);
+    assert!(coder.contains(doubt) && !coder.contains("says auth/new_one.py"), "{coder}");
+    assert!(stderr(&output).contains(doubt), "{}", stderr(&output));
+}

@@ -10,6 +10,7 @@ use super::{changes, git, prompts};
 use crate::build::progress::BuildEvent;
 use base::process::task;
 use tools::cx::ToolCx;
+use tools::paths;
 use tools::sub_agent::SubReport;
 
 /// Limit of the context given to a subtask, in characters.
@@ -128,12 +129,30 @@ async fn part(build: &Build, spec: &str, plan: &str, subtask: &Subtask) -> RoleT
         })
         .collect();
     let mut name = format!("subtask {}", subtask.number);
-    let mut prompt = prompts::code(spec, plan, &context, subtask, &before);
+    let doubts = misnamed(build.cx(), subtask.files()).await.join("\n");
+    if !doubts.is_empty() {
+        let text = format!("Subtask {}: {doubts}", subtask.number);
+        build.roles.show.say(&BuildEvent::Note { text: &text });
+    }
+    let mut prompt = prompts::code(spec, plan, &context, (subtask, &doubts), &before);
     if build.idle.contains_key(&subtask.number) {
         name.push_str(", again");
         prompt.push_str(prompts::NOT_DONE);
     }
     RoleTask { about: subtask.title().to_owned(), ..RoleTask::new("coder", name, prompt) }
+}
+
+/// Paths of a plan that don't exist, where a similar one does.
+async fn misnamed(cx: &ToolCx, files: Vec<String>) -> Vec<String> {
+    let cx = cx.clone();
+    let look = move || {
+        let meant = |file: &String| {
+            let meant = paths::probably_meant(&cx, file)?;
+            Some(format!("The plan says {file}, which doesn't exist; it may mean {meant}."))
+        };
+        files.iter().filter_map(meant).collect()
+    };
+    task::blocking(look).await.unwrap_or_default()
 }
 
 /// Writes the answer before checking off the subtask: a kill in between only repeats the answer. One that changed no file and ran

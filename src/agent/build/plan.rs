@@ -4,6 +4,7 @@ use base::pattern::Pattern;
 
 static SUBTASK: Pattern = Pattern::new(r"^\s*[-*+] \[([ xX])\]\s+(?:(\d+)[.):]\s+)?(.*\S)");
 static AFTER: Pattern = Pattern::new(r"(?i)\(\s*after:?\s*([^)]*)\)");
+static FILES: Pattern = Pattern::new(r"(?i)\(\s*files:?\s*([^)]*)\)");
 static REMARK: Pattern = Pattern::new(r"(?i)\(\s*(files|after)\b");
 static NUMBER: Pattern = Pattern::new(r"\d+");
 
@@ -23,6 +24,12 @@ impl Subtask {
     pub fn title(&self) -> &str {
         let end = REMARK.find(&self.text).map_or(self.text.len(), |remark| remark.start());
         self.text[..end].trim()
+    }
+
+    pub fn files(&self) -> Vec<String> {
+        let files = FILES.captures(&self.text).and_then(|parts| parts.get(1));
+        let files = files.map_or("", |files| files.as_str()).split(',');
+        files.map(|file| file.trim().trim_matches('`').to_owned()).filter(|file| !file.is_empty()).collect()
     }
 }
 
@@ -82,6 +89,7 @@ mod tests {
         let shown: Vec<_> = found.iter().map(|one| (one.number, one.done, one.after.clone())).collect();
         assert_eq!(shown, [(1, true, vec![]), (2, false, vec![1]), (3, false, vec![1, 2])]);
         assert_eq!((found[1].text.as_str(), found[1].title()), ("Write it (after: 1)", "Write it"));
+        assert_eq!(subtasks("- [ ] x (files: `a b.rs`, c/d.rs) (after: 1)")[0].files(), ["a b.rs", "c/d.rs"]);
         assert_eq!(ready(&found, |_| false).iter().map(|one| one.number).collect::<Vec<_>>(), [2]);
     }
 

@@ -14,11 +14,19 @@ pub fn plan(spec: &str, files: &str) -> String {
 
 pub const PLAN_AGAIN: &str = "Your answer has no line of the form `- [ ] 1. …`. Answer with the whole plan again, one such line for each subtask.";
 
-pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[(usize, String)]) -> String {
+/// `doubts` are about the files that the subtask names.
+pub fn code(
+    spec: &str,
+    plan: &str,
+    context: &str,
+    (subtask, doubts): (&Subtask, &str),
+    before: &[(usize, String)],
+) -> String {
     let before: Vec<String> =
         before.iter().map(|(number, said)| format!("{number}: {}", text::one_line(said, 1_500))).collect();
     qa::prompt(&[
         ("Your subtask", &format!("{}. {}", subtask.number, subtask.text)),
+        ("Check these paths first", doubts),
         ("What the subtasks before it say", &before.join("\n")),
         ("Specification", spec),
         ("The whole plan", plan),

@@ -8,6 +8,7 @@ pub mod msg;
 pub mod pager;
 pub mod plain;
 pub mod popup;
+pub mod print_queue;
 pub mod render;
 pub mod run;
 pub mod terminal;

@@ -1,7 +1,6 @@
 //! The main loop: joins keys, agent events and the clock to the reducer, and draws. All waiting of the front
 //! end happens here; when idle, nothing wakes up.
 
-use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,20 +8,19 @@ use std::time::Duration;
 use crossterm::event::EventStream;
 use futures_util::{Stream, StreamExt as _};
 use ratatui::layout::Size;
-use ratatui::text::Line;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
 use super::app::App;
 use super::msg::{Cmd, Msg};
 use crate::tui::effects;
+use crate::tui::print_queue::PrintQueue;
 use crate::tui::render::view::{self, Drawing};
 use crate::tui::terminal::attention::Attention;
 use crate::tui::terminal::background::{self, LateAnswer};
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
-use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 use base::config::settings::ScreenSettings;
 use base::process::{signals, task};
@@ -39,8 +37,6 @@ const PANICKED: &str = "Internal error; its message is in the scrollback above. 
 const BATCH: usize = 64;
 /// How long the width must stay the same before everything is wrapped for it.
 const SETTLED: Duration = Duration::from_millis(200);
-/// Entries kept for that; the transcript view has all.
-const REWRAPPED: usize = 4_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TuiOutcome {
@@ -79,10 +75,7 @@ pub async fn run(
         output,
         ops,
         start: Instant::now(),
-        printed: VecDeque::new(),
-        fresh: 0,
-        waiting: VecDeque::new(),
-        last_printed: None,
+        queue: PrintQueue::default(),
         shown: Drawing::default(),
         rewrap_at: None,
         complete_at: Instant::now(),
@@ -126,12 +119,7 @@ struct FrontEnd {
     output: Output,
     ops: UnboundedSender<Op>,
     start: Instant,
-    printed: VecDeque<TranscriptEntry>,
-    /// How many of `printed`, at its end, are not on the screen yet.
-    fresh: usize,
-    /// Lines for the next frames, as one can't carry all.
-    waiting: VecDeque<Line<'static>>,
-    last_printed: Option<TranscriptKind>,
+    queue: PrintQueue,
     /// When to wrap everything for the new width.
     rewrap_at: Option<Instant>,
     shown: Drawing,
@@ -282,10 +270,10 @@ impl FrontEnd {
                 Cmd::Send(op) => drop(self.ops.send(op)),
                 Cmd::Print(entry) => {
                     if entry.is_interruption() && self.output.is_slow() {
-                        self.skip_waiting();
+                        let (width, rows) = (usize::from(self.app.size.0), usize::from(self.app.size.1));
+                        self.queue.skip(rows, width, self.app.theme);
                     }
-                    self.printed.push_back(entry);
-                    self.fresh += 1;
+                    self.queue.push(entry);
                 }
                 Cmd::Withdraw(parts) => self.withdraw(parts)?,
                 Cmd::ClearScreen { forget } => {
@@ -293,7 +281,7 @@ impl FrontEnd {
                     self.draw_all()?;
                     self.screen.clear()?;
                     if forget {
-                        self.printed.clear();
+                        self.queue.forget();
                     }
                 }
                 Cmd::Copy(text) => {
@@ -352,14 +340,14 @@ impl FrontEnd {
         }
         self.screen.resize(Size::new(columns, rows));
         let width = usize::from(columns);
-        (self.app.slow, self.app.behind) = (self.output.is_slow(), self.waiting.len());
+        (self.app.slow, self.app.behind) = (self.output.is_slow(), self.queue.lines.len());
         let mut picture = view::picture(&self.app, width, usize::from(self.screen.room()));
         let due = self.rewrap_at.take_if(|at| Instant::now() >= *at && !picture.popup).is_some()
             && self.screen.is_torn();
         if self.app.shows_list() {
             // What was printed last stays in sight.
             let free = usize::from(self.screen.room()).saturating_sub(picture.lines.len());
-            let (mut above, _) = self.printed_from(self.printed.len().saturating_sub(free), None, width);
+            let mut above = self.queue.last_lines(free, None, width, self.app.theme);
             let hidden = above.len().saturating_sub(free);
             picture.lines.splice(..0, above.drain(hidden..));
         }
@@ -369,21 +357,16 @@ impl FrontEnd {
         if waits {
             picture = picture.below(&self.shown);
         }
-        let fresh = if waits { 0 } else { std::mem::take(&mut self.fresh) };
         if due {
-            self.waiting.clear();
-            self.last_printed = None;
+            self.queue.render_anew(width, self.app.theme);
+        } else if !waits {
+            self.queue.render(width, self.app.theme);
         }
-        self.queue(if due { self.printed.len() } else { fresh }, width);
-        let lines = if waits { Vec::new() } else { self.output.part(&mut self.waiting) };
+        let lines = if waits { Vec::new() } else { self.output.part(&mut self.queue.lines) };
         if due {
             self.screen.rewrap(lines, &picture)?;
         } else {
             self.screen.show(lines, &picture)?;
-        }
-        if self.printed.len() > REWRAPPED {
-            self.printed.drain(..self.printed.len() - REWRAPPED);
-            self.printed[0] = TranscriptEntry::cut();
         }
         self.output.write_all(self.attention.news(&self.app).as_bytes())?;
         let pause = self.output.send()?;
@@ -397,54 +380,19 @@ impl FrontEnd {
         };
         self.shown = picture;
         self.typed = false;
-        Ok(!waits && self.waiting.is_empty())
-    }
-
-    /// Puts the lines of the last `entries` behind those that wait.
-    fn queue(&mut self, entries: usize, width: usize) {
-        let from = self.printed.len().saturating_sub(entries);
-        let (lines, last) = self.printed_from(from, self.last_printed, width);
-        self.last_printed = last;
-        self.waiting.extend(lines);
-    }
-
-    /// After an interruption, a slow line would print for long what the user didn't want to wait for.
-    fn skip_waiting(&mut self) {
-        let width = usize::from(self.app.size.0);
-        let fresh = std::mem::take(&mut self.fresh);
-        self.queue(fresh, width);
-        if self.waiting.len() > usize::from(self.app.size.1) {
-            let skipped = TranscriptEntry::not_printed(self.waiting.len());
-            self.waiting = skipped.lines(self.last_printed, width, self.app.theme).into();
-        }
+        Ok(!waits && self.queue.lines.is_empty())
     }
 
     fn withdraw(&mut self, parts: usize) -> io::Result<()> {
         if !self.draw(false)? {
             return Ok(());
         }
-        let kept = self.printed.len().saturating_sub(parts);
-        let before = kept.checked_sub(1).map(|at| self.printed[at].kind());
-        let (lines, _) = self.printed_from(kept, before, usize::from(self.app.size.0));
+        let (before, width) = (self.queue.kind_before(parts), usize::from(self.app.size.0));
+        let lines = self.queue.last_lines(parts, before, width, self.app.theme);
         if self.screen.withdraw(&lines)? {
-            self.printed.truncate(kept);
-            self.last_printed = before;
+            self.queue.take_back(parts);
         }
         Ok(())
-    }
-
-    fn printed_from(
-        &self,
-        from: usize,
-        mut before: Option<TranscriptKind>,
-        width: usize,
-    ) -> (Vec<Line<'static>>, Option<TranscriptKind>) {
-        let mut lines = Vec::new();
-        for entry in self.printed.range(from..) {
-            lines.extend(entry.lines(before, width, self.app.theme));
-            before = Some(entry.kind());
-        }
-        (lines, before)
     }
 
     async fn edit(&mut self) -> io::Result<()> {

@@ -225,7 +225,7 @@ fn an_interruption_does_not_wait_for_what_a_slow_terminal_has_not_printed() {
     let url = server.base_url();
     let args = ["--base-url", &url, "--model", "test-model", "tell me"];
     let mut screen = Screen::start_terminal(&place, &args, (80, 24), &[], false);
-    screen.wait("Paragraph 1 ");
+    screen.wait("lines to come");
     let before = screen.raw().len();
     screen.keys("\u{1b}");
     screen.wait("Interrupted");

@@ -18,6 +18,8 @@ pub const DEFAULT_WINDOW: u64 = 128_000;
 const MOST_LIKE: usize = 8;
 
 const SHIPPED: &str = include_str!("models.toml");
+/// When `models.toml` was last compared with its sources.
+pub const TABLE_DATE: &str = "2026-11-25";
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]

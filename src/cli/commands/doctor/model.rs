@@ -48,6 +48,7 @@ pub async fn check(findings: &mut Findings<'_>) {
                 if opened.loaded.model_by_default { " (the default; set --model for another)" } else { "" };
             findings.line("model", format!("{}{chosen}", provider.model));
             findings.line("price", price(&provider.model));
+            findings.line("table", format!("model facts as of {}", models::TABLE_DATE));
             let key = match (&provider.key_source, &provider.api_key) {
                 (Some(KeySource::Command(command)), _) => format!("printed by `{command}` (api_key_command)"),
                 (Some(KeySource::Account(_)), _) => notice::CHATGPT_PLAN.to_owned(),
