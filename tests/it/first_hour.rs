@@ -108,6 +108,7 @@ fn doctor_tests_the_model() {
     let well = doctor();
     assert_eq!(well.status.code(), Some(0), "{}", stdout(&well));
     assert!(stdout(&well).contains("answers         yes, in"), "{}", stdout(&well));
+    assert!(stdout(&well).contains("model facts as of 20"), "{}", stdout(&well));
     let refused = doctor();
     assert_ne!(refused.status.code(), Some(0));
     assert!(

@@ -23,7 +23,8 @@ pub fn refresh(app: &mut App) {
         app.dismissed = None;
         return;
     };
-    if app.dismissed == Some(token.at) {
+    let goes_on = app.files.paths.as_ref().is_some_and(|paths| token.goes_on(paths));
+    if app.dismissed == Some(token.at) || goes_on {
         app.completion = None;
         return;
     }

@@ -33,6 +33,15 @@ pub fn token(text: &str, cursor: usize) -> Option<Token> {
         .filter(|token| !token.query.contains('"'))
 }
 
+impl Token {
+    /// Whether a path is complete and text without blanks goes on behind it, as in Chinese.
+    pub fn goes_on(&self, paths: &[String]) -> bool {
+        let more =
+            |path: &String| self.query.strip_prefix(path.as_str()).and_then(|rest| rest.chars().next());
+        paths.iter().filter(|path| !path.ends_with('/')).filter_map(more).any(|next| !next.is_ascii())
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct FileRanking {
     pub token: Token,
@@ -145,6 +154,14 @@ mod tests {
         assert_eq!(query("@a b"), None);
         assert_eq!(query("@\"a b").as_deref(), Some("a b"));
         assert_eq!(query("@\"a b\" c"), None);
+    }
+
+    #[test]
+    fn text_behind_a_path() {
+        let goes_on = |text: &str| token(text, text.len()).unwrap().goes_on(&["a.py".to_owned()]);
+        assert!(
+            goes_on("看看@a.py的内容") && !goes_on("看看@a.py") && !goes_on("@a.pyc") && !goes_on("@b.py的")
+        );
     }
 
     #[test]
