@@ -145,6 +145,10 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let mut notices = loaded.notices.clone();
     notices.extend(json_files::not_used_news(workspace, &setup.project_state));
     notices.extend(reopened.into_iter().chain(std::mem::take(&mut tools.unusable)));
+    let servers: Vec<String> = tools.servers.all().iter().map(|server| server.name.clone()).collect();
+    notices.extend(
+        limits.rules.denied_servers_unlike(&servers).iter().map(|rule| texts::denies_no_server(rule)),
+    );
     let cx = &mut dispatcher.cx;
     if loaded.work.inject_notes.is_some() {
         let root = workspace.clone();

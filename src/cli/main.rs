@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::command_line::Cli;
 use crate::cli::commands::table;
-use base::process::signals;
+use crate::cli::runs::record::code_by_signal;
 use guard::sandbox::git::wrapper;
 #[cfg(target_os = "linux")]
 use guard::sandbox::launch::HELPER_NAME;
@@ -27,5 +27,5 @@ pub fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     system::hide_credentials();
     let code = Cli::from_env().and_then(|cli| table::run(&cli));
-    code.map_or_else(|failure| failure.report(), |code| ExitCode::from(signals::exit_code(code)))
+    code.map_or_else(|failure| failure.report(), |code| ExitCode::from(code_by_signal(code)))
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::api::{ToolError, ToolOutcome};
 use crate::cx::ToolCx;
-use crate::file::wrote::similar_neighbor;
 use base::file::FileError;
 use base::folder::exact;
 use base::model::envelope::ErrorCode;
@@ -45,7 +44,7 @@ fn replaced(shown: &str) -> ToolError {
     ))
 }
 
-fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
+pub(crate) fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::invalid("path is empty"));
     }
@@ -133,7 +132,7 @@ fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(PathTarget, Option<Stri
     Ok((as_judged(cx, target)?, note))
 }
 
-fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<String>), ToolError> {
+pub(crate) fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<String>), ToolError> {
     if wanted.resolved.absolute.symlink_metadata().is_ok() {
         return Ok((wanted, None));
     }
@@ -157,16 +156,6 @@ fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<Str
     let by_name = || only(SAME_NAME).filter(|_| !wanted.shown.contains('/'));
     let Some((nearest, _)) = only(CLEAR_LIKENESS).or_else(by_name) else { return Ok((wanted, None)) };
     as_found(cx, wanted, nearest.trim_end_matches('/'))
-}
-
-/// The existing file that a path probably means, if it doesn't exist.
-pub fn probably_meant(cx: &ToolCx, text: &str) -> Option<String> {
-    let wanted = resolve(cx, text).ok()?;
-    if wanted.resolved.absolute.symlink_metadata().is_ok() {
-        return None;
-    }
-    let (found, note) = or_nearest(cx, wanted.clone()).ok()?;
-    note.map(|_| format!("`{}`", found.shown)).or_else(|| similar_neighbor(cx, &wanted))
 }
 
 /// The path without what models write around one: quotes, `@`, `file://`, a line number, the workspace's own name, `\\`.

@@ -10,7 +10,7 @@ use super::{changes, git, prompts};
 use crate::build::progress::BuildEvent;
 use base::process::task;
 use tools::cx::ToolCx;
-use tools::paths;
+use tools::file::wrote;
 use tools::sub_agent::SubReport;
 
 /// Limit of the context given to a subtask, in characters.
@@ -147,7 +147,7 @@ async fn misnamed(cx: &ToolCx, files: Vec<String>) -> Vec<String> {
     let cx = cx.clone();
     let look = move || {
         let meant = |file: &String| {
-            let meant = paths::probably_meant(&cx, file)?;
+            let meant = wrote::probably_meant(&cx, file)?;
             Some(format!("The plan says {file}, which doesn't exist; it may mean {meant}."))
         };
         files.iter().filter_map(meant).collect()

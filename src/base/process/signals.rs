@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use futures_util::stream::{SelectAll, Stream, StreamExt as _};
 
-use crate::protocol::exit_code::ExitCode;
 use crate::system::os::{self, Signal};
 
 static LAST: AtomicI32 = AtomicI32::new(0);
@@ -25,11 +24,10 @@ pub fn interrupts() -> impl Stream<Item = ()> {
     each.collect::<SelectAll<_>>()
 }
 
-/// The code of an interrupted run as shells count, by the signal that interrupted it; other codes stay.
-pub fn exit_code(code: u8) -> u8 {
+/// The exit code of a run that a signal interrupted, as shells count; None without a signal.
+pub fn exit_code() -> Option<u8> {
     let last = LAST.load(Ordering::Relaxed);
-    let by_signal = u8::try_from(128 + last).ok().filter(|_| last > 0 && code == ExitCode::Interrupted as u8);
-    by_signal.unwrap_or(code)
+    u8::try_from(128 + last).ok().filter(|_| last > 0)
 }
 
 /// Whether a `/proc/…/status` text shows signal `number` as ignored.

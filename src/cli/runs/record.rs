@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cli::report::Failure;
 use base::config::paths::Paths;
 use base::process::{machine, signals};
+use base::protocol::exit_code::ExitCode;
 use base::text::one_line;
 use base::{clock, file};
 use guard::redact::detector;
@@ -117,11 +118,16 @@ impl HeldRun {
         let result = work.await;
         if let Some(mut held) = held {
             let exit_code =
-                result.as_ref().map_or_else(|failure| failure.kind as u8, |code| signals::exit_code(*code));
+                result.as_ref().map_or_else(|failure| failure.kind as u8, |code| code_by_signal(*code));
             let _ = append(&mut held.0, &RunEnd { ended_ms: clock::now_ms(), exit_code });
         }
         result
     }
+}
+
+/// The code of an interrupted run as shells count, by the signal that interrupted it; other codes stay.
+pub fn code_by_signal(code: u8) -> u8 {
+    signals::exit_code().filter(|_| code == ExitCode::Interrupted as u8).unwrap_or(code)
 }
 
 fn create(path: &Path, record: &RunRecord) -> io::Result<HeldRun> {

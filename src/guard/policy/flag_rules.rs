@@ -109,6 +109,18 @@ impl FlagRules {
         }
         Ok(())
     }
+
+    /// Denials of the command line that name none of these MCP servers.
+    pub fn denied_servers_unlike(&self, names: &[String]) -> Vec<String> {
+        let is_of = |rest: &str, name: &String| {
+            rest.strip_prefix(name.as_str()).is_some_and(|more| more.is_empty() || more.starts_with("__"))
+        };
+        let flags = self.denied.iter().filter(|rule| rule.place.is_none());
+        let of_servers = flags.filter_map(|rule| Some((rule, rule.tool.strip_prefix("mcp__")?)));
+        let unlike = of_servers
+            .filter(|(_, rest)| !rest.starts_with('*') && !names.iter().any(|name| is_of(rest, name)));
+        unlike.map(|(rule, _)| rule.tool.clone()).collect()
+    }
 }
 
 fn exists(rule: &ToolRule, names: &[String]) -> Result<(), String> {

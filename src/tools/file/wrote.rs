@@ -7,7 +7,7 @@ use std::time::Duration;
 use similar::{DiffTag, TextDiff};
 
 use crate::cx::ToolCx;
-use crate::paths::PathTarget;
+use crate::paths::{PathTarget, or_nearest, resolve};
 use base::path;
 use base::pattern::Pattern;
 use base::text::one_line;
@@ -29,6 +29,16 @@ pub(crate) fn changed_lines(before: &str, after: &str) -> String {
     let more = if ranges.len() > LISTED { ", …" } else { "" };
     let word = if ranges.len() == 1 && !ranges[0].contains('-') { "line" } else { "lines" };
     format!("{word} {}{more}", ranges[..ranges.len().min(LISTED)].join(", "))
+}
+
+/// The existing file that a path probably means, if it doesn't exist.
+pub fn probably_meant(cx: &ToolCx, text: &str) -> Option<String> {
+    let wanted = resolve(cx, text).ok()?;
+    if wanted.resolved.absolute.symlink_metadata().is_ok() {
+        return None;
+    }
+    let (found, note) = or_nearest(cx, wanted.clone()).ok()?;
+    note.map(|_| format!("`{}`", found.shown)).or_else(|| similar_neighbor(cx, &wanted))
 }
 
 /// A file whose name, or whose folder's name, differs in a letter from the new one's: perhaps that one was meant.

@@ -323,12 +323,13 @@ fn why_git_lists_a_hidden_file_is_told() {
 }
 
 #[test]
-fn a_rule_without_files_is_named() {
+fn a_rule_without_files_or_server_is_named() {
     let place = place();
     let server = FakeServer::start(vec![answer().text("Done.").into()]);
-    let deny = ["--deny", "Edit(migrations)", "--deny", "Edit(nothing/**)", "go"];
+    let deny = ["--deny", "Edit(migrations)", "--deny", "Edit(nothing/**)", "--deny", "mcp__none__x", "go"];
     let said = stderr(&place.exec(&server.base_url(), &deny));
     assert!(said.contains("'Edit(nothing/**)' matches no file yet"), "{said}");
+    assert!(said.contains("--deny mcp__none__x names no MCP server that is set up here"), "{said}");
     assert!(!said.contains("migrations"), "{said}");
 }
 
