@@ -127,7 +127,8 @@ fn failed(server: &str, error: &McpError) -> ToolError {
             return ToolError::model(ErrorCode::Interrupted, message);
         }
         McpError::Off => (ErrorCode::InvalidParam, "; continue without it".to_owned()),
-        McpError::Refused(_) => (ErrorCode::InvalidParam, String::new()),
+        // Servers answer so when their own request fails, too.
+        McpError::Refused(_) => (ErrorCode::ExecutionError, String::new()),
         McpError::Timeout(..) | McpError::Hung(..) => (ErrorCode::Timeout, String::new()),
         McpError::SignIn { .. } => {
             (ErrorCode::AccessDenied, format!(". The user can sign in with `mycode mcp login {server}`"))
@@ -233,6 +234,8 @@ mod tests {
         assert_eq!(split("mcp__git__x"), Some(("git".into(), Some("x"))));
         assert_eq!((split("git"), split("git.*")), (Some(("git".into(), None)), Some(("git".into(), None))));
         assert_eq!((split("github.x"), split("off.x")), (None, None));
+        let refused = failed("git", &McpError::Refused("getaddrinfo ENOTFOUND".into())).to_string();
+        assert!(refused.contains("EXECUTION_ERROR"), "{refused}");
         assert!(source.parallel("git.read_it", &Value::Null) && !source.parallel("git.tool_0", &Value::Null));
     }
 }
