@@ -1,5 +1,7 @@
 //! `--deny` rules about files hold for files: for every tool and for commands, by their words and in the sandbox.
 
+use std::process::{Command, Stdio};
+
 use serde_json::json;
 
 use crate::builds;
@@ -174,7 +176,44 @@ fn a_denied_program_is_not_started_by_another() {
     }
 }
 
-/// A repository has what its files had; of other files it may be shown.
+/// To everyone but root, the memory of a process that hides it is closed.
+#[test]
+fn who_hides_its_memory_gets_no_further() {
+    let start = "os.execvp('git', ['git', 'pu' + 'sh', 'r.git', 'HEAD:x'])";
+    let read = "print(open('co' + 'nf/app.ini').read())";
+    for (deny, act) in [("Bash(git push *)", start), ("Read(conf/**)", read)] {
+        let place = place();
+        place.file(".gitignore", "r.git\n");
+        place.git(&["init", "-q", "--bare", "r.git"]);
+        let command = format!("python3 -c \"import ctypes, os; ctypes.CDLL(None).prctl(4, 0); {act}\"");
+        let server = FakeServer::start(vec![
+            answer().call("Bash", json!({"command": command})).into(),
+            answer().text("Done.").into(),
+        ]);
+        let url = server.base_url();
+        let ours = place.command(&[
+            "exec",
+            "--base-url",
+            &url,
+            "--model",
+            "m",
+            "--permission",
+            "full",
+            "--deny",
+            deny,
+            "go",
+        ]);
+        let mut limited = Command::new("setpriv");
+        limited.args(["--bounding-set", "-sys_ptrace"]).arg(ours.get_program()).args(ours.get_args());
+        limited.current_dir(place.project()).env_clear().stdin(Stdio::null());
+        limited.envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let out = if rustix::process::getuid().is_root() { limited } else { ours }.output().unwrap();
+        assert_eq!(server.requests().len(), 2, "{}", stderr(&out));
+        let seen = &server.requests()[1].raw;
+        assert!(!place.project().join("r.git/refs/heads/x").exists() && !seen.contains(KEY), "{seen}");
+    }
+}
+
 #[test]
 fn why_sudo_fails_is_told() {
     let said = r#"echo 'sudo: The "no new privileges" flag is set, which prevents sudo from running as root.'; exit 1"#;
@@ -182,6 +221,7 @@ fn why_sudo_fails_is_told() {
     assert!(seen.contains("With the user's deny rules"), "{seen}");
 }
 
+/// A repository has what its files had; of other files it may be shown.
 #[test]
 fn history_shows_only_other_files() {
     let show = "python3 -c \"import os; os.system('git sh' + 'ow HEAD')\"";

@@ -3,13 +3,14 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use rustix::fs::OFlags;
 
 use super::as_seen::open_as;
-use crate::sandbox::denied_starts::{rule_against, told};
+use crate::sandbox::denied_starts::{UNSEEN, rule_against, told};
 use crate::sandbox::linux::system::{WaitingCall, read_memory};
 use crate::sandbox::spec::Masks;
 
@@ -22,7 +23,12 @@ pub fn refusal(call: &WaitingCall<'_>, masks: &Masks) -> Option<String> {
         libc::SYS_execveat => (Some(call.arguments[0]), call.arguments[1], call.arguments[2]),
         _ => (None, call.arguments[0], call.arguments[1]),
     };
-    let path = text(call.pid, path)?;
+    let path = match text(call.pid, path) {
+        Ok(path) => path,
+        // The call itself fails, or the process is gone.
+        Err(error) if error.raw_os_error() == Some(libc::EFAULT) || !call.is_waiting() => return None,
+        Err(_) => return Some(UNSEEN.to_owned()),
+    };
     let mut words = words_at(call.pid, words);
     // A link's name may be any.
     let real = open_as(call.pid, folder, Path::new(&path), OFlags::PATH | OFlags::CLOEXEC)
@@ -53,11 +59,12 @@ fn words_at(pid: i32, address: u64) -> Vec<String> {
     let mut bytes = [0_u8; MAX_WORDS * 8];
     let count = read_memory(pid, address, &mut bytes).unwrap_or(0);
     let numbers = bytes[..count].chunks_exact(8).filter_map(|bytes| bytes.try_into().ok());
-    numbers.map(u64::from_ne_bytes).take_while(|at| *at != 0).filter_map(|at| text(pid, at)).collect()
+    numbers.map(u64::from_ne_bytes).take_while(|at| *at != 0).filter_map(|at| text(pid, at).ok()).collect()
 }
 
-fn text(pid: i32, address: u64) -> Option<String> {
+fn text(pid: i32, address: u64) -> io::Result<String> {
     let mut buffer = [0_u8; MAX_WORD];
-    let count = read_memory(pid, address, &mut buffer).ok()?;
-    Some(String::from_utf8_lossy(buffer[..count].split(|byte| *byte == 0).next()?).into_owned())
+    let count = read_memory(pid, address, &mut buffer)?;
+    let text = buffer[..count].split(|byte| *byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(text).into_owned())
 }

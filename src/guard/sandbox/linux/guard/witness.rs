@@ -320,7 +320,11 @@ impl Witness {
                 }
                 _ => {}
             }
-            let Some(path) = self.text(call, path) else { continue };
+            let Some(path) = self.text(call, path) else {
+                // A process that hides its memory could open what is hidden from it.
+                refused |= self.is_blind && !self.hidden.is_empty();
+                continue;
+            };
             let reaches = matches!(change, Change::Opened | Change::Removed | Change::Shared);
             if reaches && self.hides(call.pid, base, &path) {
                 return true;
