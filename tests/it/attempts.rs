@@ -1,10 +1,11 @@
 //! `exec -n N --until CMD`: of several attempts, the smallest change with which the check passes.
 
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::answer::{Reply, answer, status};
+use crate::support::answer::{Reply, answer, silence, status};
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
 
@@ -21,7 +22,7 @@ fn attempt(text: &str) -> [Reply; 2] {
     [call.into(), answer().text("Done.").usage(100_000, 0, 10).into()]
 }
 
-fn run(place: &Workplace, server: &FakeServer, args: &[&str]) -> Output {
+fn command(place: &Workplace, server: &FakeServer, args: &[&str]) -> Command {
     let url = server.base_url();
     let usual = [
         "exec",
@@ -35,7 +36,11 @@ fn run(place: &Workplace, server: &FakeServer, args: &[&str]) -> Output {
         "grep -q good n.txt",
         "make it good",
     ];
-    place.command(&[&usual[..], args].concat()).output().unwrap()
+    place.command(&[&usual[..], args].concat())
+}
+
+fn run(place: &Workplace, server: &FakeServer, args: &[&str]) -> Output {
+    command(place, server, args).output().unwrap()
 }
 
 fn branches(place: &Workplace) -> usize {
@@ -113,4 +118,20 @@ fn stopped_attempts_go_on_where_they_ended() {
     assert!(stderr(&out).contains("Continuing the attempts that began"), "{}", stderr(&out));
     assert!(said.contains("attempt 1: no progress") && said.contains("Attempt 3 is kept"), "{said}");
     assert_eq!((branches(&place), server.left()), (1, 0));
+}
+
+#[test]
+fn attempts_that_a_signal_ended_go_on() {
+    let place = project();
+    let server = FakeServer::start(vec![silence()]);
+    let pipes = |mut command: Command| command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = pipes(command(&place, &server, &[]));
+    server.wait_for_requests(1);
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(143), "{}{}", stdout(&out), stderr(&out));
+    (0..3).flat_map(|_| attempt("good\n")).for_each(|reply| server.push(reply));
+    let out = run(&place, &server, &[]);
+    assert_eq!(out.status.code(), Some(0), "{}{}", stdout(&out), stderr(&out));
+    assert!(stderr(&out).contains("Continuing the attempts that began"), "{}", stderr(&out));
 }

@@ -61,13 +61,13 @@ fn it_outlives_its_start_and_is_stopped() {
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
     assert!(stdout(&out).contains(&format!("`mycode exec --resume {id}` continues it")), "{}", stdout(&out));
     assert!(listed(&place, &[]).is_empty());
-    assert_eq!(listed(&place, &["--all"])[0]["exit_code"], 130);
+    assert_eq!(listed(&place, &["--all"])[0]["exit_code"], 143);
     let said = stdout(&run(&place, &["logs", &id[..id.len() - 1]]));
     assert!(said.contains("\"type\":\"tool_done\"") && said.contains("a.txt"), "{said}");
     let out = run(&place, &["stop", &id]);
     assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
     let out = run(&place, &["attach", &id]);
-    assert_eq!(out.status.code(), Some(130), "its own exit code: {}", stderr(&out));
+    assert_eq!(out.status.code(), Some(143), "its own exit code: {}", stderr(&out));
 }
 
 #[test]

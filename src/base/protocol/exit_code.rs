@@ -89,7 +89,7 @@ impl ExitCode {
     }
 
     /// Shells count the signal that interrupted a run from 128 on.
-    fn known(code: u8) -> Self {
+    pub fn known(code: u8) -> Self {
         let unknown = if code > 128 { Self::Interrupted } else { Self::Failed };
         Self::from_repr(code).unwrap_or(unknown)
     }

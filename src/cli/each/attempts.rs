@@ -25,7 +25,7 @@ const STOPPED: [ExitCode; 4] =
     [ExitCode::Interrupted, ExitCode::Provider, ExitCode::CostLimit, ExitCode::Deadline];
 
 fn was_stopped(code: u64) -> bool {
-    STOPPED.iter().any(|stopped| *stopped as u64 == code)
+    u8::try_from(code).is_ok_and(|code| STOPPED.contains(&ExitCode::known(code)))
 }
 
 /// The shortest time that `--max-minutes` takes.
