@@ -20,6 +20,8 @@ use evidence::terms::translate;
 pub const NAME: &str = "MoreTools";
 /// Characters of the names listed in every request: about 60 tokens.
 const LISTED_CHARS: usize = 190;
+/// Where the servers alone need more.
+const MOST_LISTED_CHARS: usize = 300;
 /// Shown in full. Of 180 plain questions on 198 tools of 15 real servers, 158 found theirs among these, and 172 with the
 /// [`IN_A_LINE`] after them: in fewer tokens than five in full and the names of ten.
 const FOUND: usize = 3;
@@ -53,7 +55,7 @@ impl MoreTools {
             // Space that one source doesn't use is available to the others.
             let room = LISTED_CHARS.saturating_sub(listing.len()) / (all.len() - at);
             let one = shortened(one, room.saturating_sub("; ".len()));
-            if listing.len() + one.len() > LISTED_CHARS {
+            if listing.len() + one.len() > MOST_LISTED_CHARS {
                 listing.push_str(&format!("; {} more", all.len() - at));
                 break;
             }
@@ -352,7 +354,7 @@ mod tests {
         assert!(MoreTools::new(Arc::from([])).is_none());
     }
 
-    /// With the Skill tool's 110 this is what a request grows by when everything is set up and nothing used.
+    /// What a request grows by when everything is set up and nothing used, besides the Skill tool's 110.
     #[test]
     fn the_listing_stays_small_however_many_there_are() {
         struct Many;
@@ -382,7 +384,7 @@ mod tests {
         let told = serde_json::to_string(&more.spec()).unwrap();
         let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&told).len();
         assert!(
-            tokens <= 140 && told.contains("Symbols {") && told.contains("server-0.*; "),
+            tokens <= 190 && told.contains("Symbols {") && told.contains("server-0.*; "),
             "{tokens} tokens: {told}"
         );
     }
