@@ -304,6 +304,8 @@ fn become_command(
             return format!("seccomp: {error}");
         }
     }
+    // The watcher reads what each process starts, this one included.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
     system::start(command, &spec.environment)
 }
 
