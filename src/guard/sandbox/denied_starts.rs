@@ -35,7 +35,7 @@ fn is_denied(pattern: &str, name: &str, args: &[&str]) -> bool {
         || renames && mentions(pattern, &whole.join(" "))
 }
 
-pub const UNSEEN: &str = "a program that hides its memory, as key agents do, started no other: the user denied some programs, and which one it starts can't be seen";
+pub const UNSEEN: &str = "a program that hides its memory, as key agents do, could not start another: the user denied some programs, and which one it starts can't be seen";
 
 pub fn told(rule: &str, line: &str) -> String {
     format!("`{line}` was not started: the user denied it ({rule}), in whatever way it is called")
