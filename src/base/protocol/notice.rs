@@ -107,13 +107,14 @@ pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
 }
 
 pub const DENIED_BY_WORDS_ONLY: &str = "this machine has no namespaces, so --deny rules about files are fully enforced only in the sandbox: commands that run outside it (because you approve them, or at full) are stopped if they name the files, but not if they reach them another way";
-pub fn denies_no_server(rule: &str) -> String {
-    format!("--deny {rule} names no MCP server that is set up here.")
-}
 pub const OUTPUT_LIMIT_WITH_CALLS: &str =
     "The reply was cut off at the model's output limit; only complete tool calls were run.";
 pub const REASONING_REJECTED: &str = "the server no longer accepts earlier reasoning; continuing without it";
 pub const REPLY_FILLED_WINDOW: &str = "the reply filled the window; making room";
+
+pub fn denies_no_server(rule: &str) -> String {
+    format!("--deny {rule} names no MCP server that is set up here.")
+}
 
 // What goes with a message.
 

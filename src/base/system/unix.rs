@@ -115,6 +115,11 @@ pub fn has_attributes(file: &File) -> bool {
     })
 }
 
+/// By its mode.
+pub fn is_readable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok()
+}
+
 pub fn is_writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }

@@ -83,6 +83,10 @@ pub fn has_attributes(_: &File) -> bool {
     false
 }
 
+pub fn is_readable(path: &Path) -> bool {
+    std::fs::File::open(path).is_ok()
+}
+
 pub fn is_writable(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| !meta.permissions().readonly())
 }

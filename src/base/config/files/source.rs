@@ -14,6 +14,7 @@ use crate::config::keys::{self, KeyBinding};
 use crate::config::permission_rules::RuleSource;
 use crate::file::{self, FileError};
 use crate::folder::update::update;
+use crate::system::os;
 use crate::text::one_line;
 
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -58,13 +59,20 @@ pub fn answers(project_state: &Path) -> Result<Option<RuleSource>, ConfigError> 
     let path = answers::path(project_state);
     // What can't be moved is asked again.
     let _ = answers::move_old(&path);
+    let text = text(&path);
     // A sandbox around this run hides the state of all projects.
-    if project_state.read_dir().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+    if text.is_err() && is_hidden(&path) {
         return Ok(None);
     }
-    let Some(text) = text(&path)? else { return Ok(None) };
+    let Some(text) = text? else { return Ok(None) };
     let lists = answers::parse(&text).map_err(|what| unparsable(&path, &what))?;
     Ok(Some(RuleSource { place: path.display().to_string(), lists, foreign: false }))
+}
+
+/// Refused although the file's mode allows it (Landlock), or not even seen (a closed folder).
+fn is_hidden(path: &Path) -> bool {
+    path.metadata().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+        || os::is_readable(path) && matches!(file::read(path, MAX_FILE_BYTES), Err(FileError::Denied(_)))
 }
 
 pub fn text(path: &Path) -> Result<Option<String>, ConfigError> {
