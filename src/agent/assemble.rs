@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::calls::dispatcher::Dispatcher;
@@ -65,7 +66,8 @@ pub struct RunLimits {
     pub deadline: Option<Deadline>,
     /// Services that the model starts may outlive the run.
     pub keep: bool,
-    pub has_schema: bool,
+    /// What the answer must be valid against.
+    pub schema: Option<Arc<Value>>,
     pub review: bool,
 }
 
@@ -197,7 +199,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         ..PromptReader::default()
     };
     let part = told_folders(&loaded.work.folders, setup.instructions.clone());
-    let prompt = FixedPrompt::new(reader, &part, dispatcher.specs(), rules);
+    let mut prompt = FixedPrompt::new(reader, &part, dispatcher.specs(), rules);
+    prompt.answer_schema.clone_from(&limits.schema);
     let params = params(loaded, Arc::clone(&setup.model));
     let questions = Arc::new(Questions::new(events.clone()));
     if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
@@ -235,7 +238,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             max_tokens: None,
             deadline: limits.deadline,
             nudges: loaded.work.nudges,
-            has_schema: limits.has_schema,
+            has_schema: limits.schema.is_some(),
             review: limits.review,
         },
     };
@@ -272,6 +275,7 @@ fn params(loaded: &Loaded, model: Arc<str>) -> Params {
         temperature: settings.and_then(|s| s.temperature),
         reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
         verbosity: settings.and_then(|s| s.verbosity.clone()),
+        answer_schema: None,
         long_cache: false,
     }
 }

@@ -1,5 +1,6 @@
 //! Model servers. Each dialect's folder turns a `Request` into bytes, and bytes into `StreamEvent`s.
 
+pub mod answer_format;
 pub mod anthropic;
 pub mod call_ids;
 pub mod chat;

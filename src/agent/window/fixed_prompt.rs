@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use base::config::prompts;
 use base::config::trusted::held_back::RulesHashes;
 use base::model::call::ToolSpec;
@@ -20,6 +22,7 @@ pub struct FixedPrompt {
     /// The files from before the running commands.
     before_commands: Option<RulesHashes>,
     pub sent_rules: Option<FixedPart>,
+    pub answer_schema: Option<Arc<Value>>,
     /// Upper bound for system prompt and schemas, with the framing that dialects put around a schema.
     upper_bound: u32,
 }
@@ -37,6 +40,7 @@ impl FixedPrompt {
             rules,
             before_commands: None,
             sent_rules: None,
+            answer_schema: None,
         }
     }
 
@@ -45,7 +49,7 @@ impl FixedPrompt {
             system: self.system.clone(),
             schemas: self.schemas.clone(),
             rules: self.sent_rules.clone(),
-            params,
+            params: Params { answer_schema: self.answer_schema.clone(), ..params },
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 use super::call::{ToolCall, ToolSpec};
 use super::item::{Image, Reasoning, ReplyPhase};
@@ -66,6 +67,9 @@ pub struct Params {
     pub reasoning_effort: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbosity: Option<Arc<str>>,
+    /// What the answer must be valid against, where the model can be bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<Arc<Value>>,
     /// The cached prefix should outlive the user's pauses, if that can be requested.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub long_cache: bool,

@@ -3,6 +3,7 @@
 //! skipping a rule silently is worse. `jsonschema` (0.61.2) would add 5 MB to the binary.
 
 use std::slice;
+use std::sync::Arc;
 
 use fancy_regex::Regex;
 use serde_json::{Map, Value};
@@ -21,14 +22,19 @@ const COUNTS: &str =
 const TYPES: &str = "null boolean object array number integer string";
 
 #[derive(Clone, Debug)]
-pub struct OutputSchema(Value);
+pub struct OutputSchema(Arc<Value>);
 
 impl OutputSchema {
     pub fn parse(text: &str) -> Result<Self, String> {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| format!("it isn't valid JSON: {error}"))?;
         check(&schema, &schema, "#", 0)?;
-        Ok(Self(schema))
+        Ok(Self(Arc::new(schema)))
+    }
+
+    /// For models that can be bound to it.
+    pub fn value(&self) -> Arc<Value> {
+        Arc::clone(&self.0)
     }
 
     pub fn instruction(&self) -> String {

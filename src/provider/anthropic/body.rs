@@ -7,6 +7,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::answer_format;
 use crate::call_ids;
 use base::config::provider::models::{self, ModelFacts, Thinking};
 use base::model::call::ToolCall;
@@ -47,8 +48,11 @@ pub fn body(request: &Request) -> String {
         }
         body.insert("thinking".to_owned(), thinking);
     }
-    if let Some(effort) = effort(params, facts) {
-        body.insert("output_config".to_owned(), json!({"effort": effort}));
+    let effort = effort(params, facts).map(|effort| ("effort".to_owned(), json!(effort)));
+    let format = answer_format::anthropic(params).map(|format| ("format".to_owned(), format));
+    let output: Map<String, Value> = effort.into_iter().chain(format).collect();
+    if !output.is_empty() {
+        body.insert("output_config".to_owned(), Value::Object(output));
     }
     body.insert("stream".to_owned(), json!(true));
     let system = system(request);

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::replay::Demands;
+use crate::answer_format;
 use crate::call_ids;
 use crate::wire::decoder::decimal;
 use base::model::call::ToolCall;
@@ -30,6 +31,9 @@ pub fn body_for(request: &Request, strict: bool, demands: Demands) -> String {
     }
     if let Some(effort) = &params.reasoning_effort {
         body.insert("reasoning_effort".to_owned(), json!(effort));
+    }
+    if let Some(format) = answer_format::openai_chat(params) {
+        body.insert("response_format".to_owned(), format);
     }
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {

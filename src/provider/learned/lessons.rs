@@ -182,7 +182,10 @@ impl FieldRule {
             | ProviderError::Server { status: 500 | 501, message, .. } => message.to_lowercase(),
             _ => return None,
         };
-        if ["missing", "required"].iter().any(|word| message.contains(word)) {
+        let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        // An answer's schema is refused for what it lacks; without it, the request lacks nothing.
+        let of_schema = says(&["text.format", "response_format", "output_config.format"]);
+        if !of_schema && says(&["missing", "required"]) {
             return None;
         }
         let mut named = RULES.iter().filter(|rule| !required.contains(&rule.path) && rule.is_meant(&message));

@@ -9,6 +9,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::answer_format;
 use crate::call_ids;
 use crate::wire::address::Host;
 use crate::wire::decoder::decimal;
@@ -48,8 +49,12 @@ pub fn body(request: &Request, host: Host) -> String {
     }
     // GPT models write more than a terminal needs.
     let made_for_it = models::facts(&params.model).is_some_and(|facts| facts.api == Api::Responses);
-    if let Some(verbosity) = params.verbosity.as_deref().or(made_for_it.then_some("low")) {
-        body.insert("text".to_owned(), json!({"verbosity": verbosity}));
+    let verbosity = params.verbosity.as_deref().or(made_for_it.then_some("low"));
+    let verbosity = verbosity.map(|verbosity| ("verbosity".to_owned(), json!(verbosity)));
+    let format = answer_format::openai(params).map(|format| ("format".to_owned(), format));
+    let text: Map<String, Value> = verbosity.into_iter().chain(format).collect();
+    if !text.is_empty() {
+        body.insert("text".to_owned(), Value::Object(text));
     }
     // A plan's requests must do without some fields, and have their tools among the input.
     let plan = host == Host::Plan;

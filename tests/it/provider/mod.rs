@@ -1,5 +1,6 @@
 //! Model servers: each dialect on the wire, faults, hostile streams, windows and token counts.
 
+mod answer_format;
 mod certificates;
 mod chat_gateways;
 mod chatgpt;

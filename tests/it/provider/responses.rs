@@ -74,6 +74,7 @@ fn request() -> Request {
             temperature: Some(0.5),
             reasoning_effort: Some("low".into()),
             verbosity: None,
+            answer_schema: None,
             long_cache: false,
         },
     }

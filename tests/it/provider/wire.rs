@@ -67,6 +67,7 @@ fn request() -> Request {
             temperature: Some(0.7),
             reasoning_effort: None,
             verbosity: None,
+            answer_schema: None,
             long_cache: false,
         },
     }

@@ -17,7 +17,7 @@ const QUESTION: &[u8] = b"\x1b[6n";
 const ANSWER: &[u8] = b"\x1b[0n\x1b[1;1R";
 
 /// How long a test waits for something that must come; only ever reached by a failing test.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Shared {
     parser: Mutex<(vt100::Parser, Vec<u8>, bool)>,

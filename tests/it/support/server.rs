@@ -176,7 +176,7 @@ impl FakeServer {
     fn wait(&self, what: &str, reached: impl Fn(&State) -> bool) {
         let begin = Instant::now();
         while !reached(&self.shared.state.lock().unwrap()) {
-            assert!(begin.elapsed() < Duration::from_secs(20), "the fake server waited in vain for {what}");
+            assert!(begin.elapsed() < Duration::from_secs(60), "the fake server waited in vain for {what}");
             std::thread::sleep(Duration::from_millis(2));
         }
     }

@@ -48,6 +48,8 @@ pub struct ModelFacts {
     pub tokens: f64,
     pub system_messages: bool,
     pub images: bool,
+    /// Whether an answer can be bound to a schema while there are tools.
+    pub schemas: bool,
 }
 
 fn five() -> u64 {

@@ -129,6 +129,7 @@ async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderError> {
             temperature: None,
             reasoning_effort: None,
             verbosity: None,
+            answer_schema: None,
             long_cache: false,
         },
         ..Request::default()

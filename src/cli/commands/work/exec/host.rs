@@ -35,7 +35,7 @@ pub async fn run(
     }
     let opened = async {
         let mut setup = setup::setup(cli, args, which).await?;
-        setup.limits.has_schema = schema.is_some();
+        setup.limits.schema = schema.as_ref().map(OutputSchema::value);
         setup.interactive = args.form.ask_host;
         setup.host = Some(Arc::new(link.port.clone()));
         initialize(&mut setup, &wanted)?;

@@ -45,7 +45,7 @@ pub async fn run(
     let (images, asked) = (args.form.images()?, prompt.clone());
     let mut setup = setup::setup(cli, args, which).await?;
     let prompt = setup::with_known_command(prompt, &setup)?;
-    setup.limits.has_schema = schema.is_some();
+    setup.limits.schema = schema.as_ref().map(OutputSchema::value);
     let form = args.form.form(&setup, args.json);
     let start = match &args.limits.until {
         Some(check) => {
