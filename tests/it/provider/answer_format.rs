@@ -56,12 +56,14 @@ fn each_dialect_has_its_field() {
 #[test]
 fn what_a_server_refuses_is_left_to_words() {
     let place = Workplace::new();
+    let gemini = ("chat", "gemini-3.1-pro-preview", "/response_format");
     let refusals = [
         "Missing required parameter: 'text.format.name'.",
         "Invalid schema for response_format 'answer': In context=(), 'required' is required to include every key.",
         "output_config.format: Structured outputs are not available for this model.",
+        "Invalid JSON payload received. Unknown name \"additionalProperties\" at 'generation_config.response_schema'",
     ];
-    for ((dialect, model, at), refusal) in DIALECTS.into_iter().zip(refusals) {
+    for ((dialect, model, at), refusal) in DIALECTS.into_iter().chain([gemini]).zip(refusals) {
         let refused =
             status(400, &json!({"error": {"message": refusal, "type": "invalid_request_error"}}).to_string());
         let requests = run(&place, dialect, model, &files(), vec![refused, good()]);

@@ -71,7 +71,8 @@ fn place_one(text: &str, mut from: usize, chunk: &Chunk) -> Result<PlacedChunk, 
             let there = diagnose::stands_at(text, edit.new);
             let there =
                 there.map_or(String::new(), |line| format!(". The new lines are already at line {line}"));
-            return Err(format!("its lines were not found: {}{there}", diagnose::not_found(text, edit.old)));
+            let why = diagnose::not_found(text, edit.old).replace("\nold_string line ", "\npatch line ");
+            return Err(format!("its lines were not found: {why}{there}"));
         }
         [.., last] if chunk.at_end => *last,
         [one] => *one,
@@ -138,6 +139,8 @@ mod tests {
         assert_eq!(patched(FILE, body).unwrap(), after);
         let said = patched(FILE, "@@\n-class A:\n+class B:\n@@\n-missing\n+there").unwrap_err();
         assert!(said.starts_with("part 2 of 2: its lines were not found"), "{said}");
+        let said = patched(FILE, "@@\n-end  = 1\n+end = 2").unwrap_err();
+        assert!(said.contains("\npatch line 1: end··=·1"), "{said}");
         let said = patched(FILE, "@@\n-class A:\n+class B:\n@@\n-class A:\n+class C:").unwrap_err();
         assert!(said.contains("overlap"), "{said}");
     }
