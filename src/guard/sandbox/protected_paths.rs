@@ -130,7 +130,7 @@ mod tests {
         let steering = "\
             .hg/hgrc .jj/repo/config.toml opencode.json .opencode/agent/a.md .qwen/settings.json .kiro/steering/a.md .roo/rules/a.md \
             .amazonq/rules/a.md crush.json .helix/languages.toml .Rprofile .gitea/workflows/ci.yml app.code-workspace Agents.md \
-            .agents/a.md .appveyor.yml mise.toml .mise/config.toml .nvim/a.lua .trae/a.md .rules .junie/a.md .goosehints .continue/a.yaml";
+            .agents/a.md .appveyor.yml mise.toml .mise/config.toml .nvim/a.lua .trae/a.md .rules .junie/a.md .goosehints replit.md .continue/a.yaml";
         for path in steering.split_whitespace() {
             assert!(steers(Path::new(path)), "{path}");
         }
