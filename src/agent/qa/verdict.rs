@@ -107,6 +107,16 @@ mod tests {
         assert!(!fails.passes());
         assert_eq!(fails.text(), "Verdict: fail\n\n- [ ] a.rs:3 wrong (x {)");
         assert_eq!(fails.files(), ["a.rs"]);
+        for (written, meant) in
+            [("dire", None), ("major", Some("high")), ("moderate", Some("medium")), ("nit", Some("low"))]
+        {
+            let read = ReviewVerdict::read(
+                &FAILS.replace("\"line\"", &format!("\"severity\": \"{written}\", \"line\"")),
+            );
+            let severity =
+                read.ok().map(|verdict| serde_json::to_value(verdict.findings[0].severity).unwrap());
+            assert_eq!(severity, meant.map(Value::from), "{written}");
+        }
     }
 
     #[test]

@@ -67,8 +67,11 @@ pub struct HunkId {
 pub enum FindingSeverity {
     /// Also where the reviewer doesn't say.
     #[default]
+    #[serde(alias = "High", alias = "critical", alias = "blocker", alias = "major")]
     High,
+    #[serde(alias = "Medium", alias = "moderate")]
     Medium,
+    #[serde(alias = "Low", alias = "minor", alias = "nit", alias = "info")]
     Low,
 }
 
