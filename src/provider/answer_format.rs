@@ -3,6 +3,7 @@
 //! 6.49.0 and `@anthropic-ai/sdk` 1.14.0 packages for npm (`lib/transform.ts`, `lib/transform-json-schema.ts`), November 2026.
 
 use std::collections::BTreeSet;
+use std::slice;
 
 use serde_json::{Map, Value, json};
 
@@ -90,8 +91,9 @@ impl<'a> Narrowing<'a> {
         if let Some(values) =
             kept.get("enum").or_else(|| kept.get("const")).filter(|_| !kept.contains_key("type"))
         {
-            let types =
-                values.as_array().map_or_else(|| type_of(values), |all| all.iter().map(type_of).collect());
+            let all = values.as_array().map_or(slice::from_ref(values), Vec::as_slice);
+            let types: BTreeSet<&str> = all.iter().map(type_of).collect();
+            let types = json!(types);
             kept.insert("type".to_owned(), types);
         }
         // Without either a value may be anything, which can't be enforced.
@@ -125,13 +127,13 @@ fn is_plain_list(value: &Value) -> bool {
     value.as_array().is_some_and(|all| all.iter().all(is_plain))
 }
 
-fn type_of(value: &Value) -> Value {
-    json!(match value {
+fn type_of(value: &Value) -> &'static str {
+    match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
         Value::Number(_) => "number",
         _ => "string",
-    })
+    }
 }
 
 fn requires_all(schema: &Value) -> bool {

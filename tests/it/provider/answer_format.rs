@@ -91,7 +91,11 @@ fn schemas_are_narrowed_or_not_sent() {
             with(json!({"type": "integer", "minimum": 1, "title": "N"}), json!({})),
             Some(json!({"type": "integer"})),
         ),
-        (with(json!({"const": "a"}), json!({})), Some(json!({"const": "a", "type": "string"}))),
+        (with(json!({"const": "a"}), json!({})), Some(json!({"const": "a", "type": ["string"]}))),
+        (
+            with(json!({"enum": ["a", "b", null]}), json!({})),
+            Some(json!({"enum": ["a", "b", null], "type": ["null", "string"]})),
+        ),
         (
             with(json!({"oneOf": [{"type": "null"}, {"type": "string", "pattern": "^a"}]}), json!({})),
             Some(json!({"anyOf": [{"type": "null"}, {"type": "string"}]})),
