@@ -5,6 +5,7 @@ use std::io::{Read as _, Write};
 use std::path::Path;
 use std::process;
 
+use anyhow::Error;
 use base::config::error::ConfigError;
 use base::model::provider::ProviderError;
 use base::protocol::exit_code::ExitCode;
@@ -18,13 +19,22 @@ const MAX_BYTES: u64 = 10 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Failure {
     pub kind: ExitCode,
-    pub message: String,
+    pub source: Error,
     pub hint: String,
 }
 
 impl Failure {
     pub fn new(kind: ExitCode, message: impl Display, hint: impl Display) -> Self {
-        Self { kind, message: message.to_string(), hint: hint.to_string() }
+        Self { kind, source: Error::msg(message.to_string()), hint: hint.to_string() }
+    }
+
+    fn context(self, what: impl Display) -> Self {
+        Self { source: self.source.context(what.to_string()), ..self }
+    }
+
+    /// What failed, from the outside in: `the file can't be read: permission denied`.
+    pub fn message(&self) -> String {
+        format!("{:#}", self.source)
     }
 
     pub fn usage(message: impl Display, hint: impl Display) -> Self {
@@ -47,7 +57,7 @@ impl Failure {
 
 impl Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "error: {}\nhint: {}\n", reveal(&self.message), reveal(&self.hint))
+        write!(f, "error: {}\nhint: {}\n", reveal(&self.message()), reveal(&self.hint))
     }
 }
 
@@ -111,11 +121,11 @@ pub trait OrFail<T> {
 
 impl<T, E: Display> OrFail<T> for Result<T, E> {
     fn or_task(self, what: impl Display, hint: impl Display) -> Result<T, Failure> {
-        self.map_err(|error| Failure::task(format!("{what}: {error}"), hint))
+        self.map_err(|error| Failure::task(error, hint).context(what))
     }
 
     fn or_usage(self, what: impl Display, hint: impl Display) -> Result<T, Failure> {
-        self.map_err(|error| Failure::usage(format!("{what}: {error}"), hint))
+        self.map_err(|error| Failure::usage(error, hint).context(what))
     }
 }
 

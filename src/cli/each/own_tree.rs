@@ -108,7 +108,7 @@ impl AgentTree for OwnTree {
                     )
                 }
                 Err(failure) => {
-                    format!("Its changes are not committed: {}; {}", failure.message, failure.hint)
+                    format!("Its changes are not committed: {}; {}", failure.message(), failure.hint)
                 }
             }
         })
@@ -127,7 +127,7 @@ pub fn of_agent(
         if Isolation::of(&root, false) != Isolation::Worktree {
             return Err("this folder is not in a git repository".to_owned());
         }
-        let tree = OwnTree::open(&root, AGENTS, &id).await.map_err(|failure| failure.message)?;
+        let tree = OwnTree::open(&root, AGENTS, &id).await.map_err(|failure| failure.message())?;
         Ok(Some(Box::new(tree) as Box<dyn AgentTree>))
     })
 }

@@ -21,10 +21,12 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
         }
     };
     let mut found = Findings::new(&opened);
-    if let Some(Failure { message, hint, .. }) = mistake {
+    if let Some(mistake) = mistake {
         found.works = false;
         found.sentence(format!(
-            "error: {message}\nhint: {hint}. The rest of this report leaves out your own configuration.\n"
+            "error: {}\nhint: {}. The rest of this report leaves out your own configuration.\n",
+            mistake.message(),
+            mistake.hint
         ));
     }
     findings::check(&mut found);
@@ -40,9 +42,9 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     findings::check_web(&mut found);
     let unusable = match limits::parse(&opened.loaded.rules) {
         Ok(rules) => limits::unusable(&rules),
-        Err(Failure { message, hint, .. }) => {
+        Err(mistake) => {
             found.works = false;
-            found.sentence(format!("error: {message}\nhint: {hint}\n"));
+            found.sentence(format!("error: {}\nhint: {}\n", mistake.message(), mistake.hint));
             None
         }
     };

@@ -97,7 +97,7 @@ async fn all(opened: OpenedServers) -> Result<bool, Failure> {
             Err(error) => {
                 works = false;
                 let failure = failure(&server, &error);
-                report::say(&format!("{}: {}\n    {}\n", server.name, failure.message, failure.hint))?;
+                report::say(&format!("{}: {}\n    {}\n", server.name, failure.message(), failure.hint))?;
             }
         }
     }

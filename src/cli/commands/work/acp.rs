@@ -141,5 +141,5 @@ fn no_model() -> Error {
 }
 
 fn failed(failure: Failure) -> Error {
-    error::failed(format!("{}; {}", failure.message, failure.hint))
+    error::failed(format!("{}; {}", failure.message(), failure.hint))
 }

@@ -50,7 +50,7 @@ pub async fn run(
         Err(failure) => {
             // The program may not read standard error.
             let mut printer = Claude::new(io::stdout(), ClaudeForm::default());
-            let _ = printer.refused(&failure.message, &failure.hint);
+            let _ = printer.refused(&failure.message(), &failure.hint);
             return Err(failure);
         }
     };
