@@ -78,6 +78,8 @@ fn opencode_without_its_program() {
         if !made.is_ok_and(|made| made.success()) {
             return Vec::new();
         }
+        let nothing = command(&place, args).env("PATH", place.home()).output().unwrap();
+        assert_eq!(stderr(&nothing).contains("database can't be read"), args.contains(&"--last"));
         imported(&place, args);
         let log = fs::read_to_string(place.log()).unwrap();
         let log = log.replace(&*place.project().to_string_lossy(), "/project");

@@ -6,6 +6,7 @@ pub mod files;
 pub mod keys;
 pub mod language_servers;
 pub mod mode;
+pub mod opencode_rules;
 pub mod paths;
 pub mod permission_rules;
 pub mod prompts;

@@ -1,14 +1,14 @@
-//! Permission rules in files: `[permissions]` of a `config.toml`, and what Claude Code's project settings say, in its
-//! form (its permissions page, November 2026). They are read here and understood by the policy.
+//! Permission rules in files: `[permissions]` of a `config.toml`, and what Claude Code's settings (its permissions
+//! page, November 2026) and opencode's say. They are read here and understood by the policy.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::opencode_rules;
 use super::trusted::agent_files::AgentFile;
 use super::trusted::json_files;
-use crate::format::settings_file;
 use crate::path;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -46,10 +46,16 @@ pub fn claude_folders(permissions: &Value, workspace: &Path) -> Vec<PathBuf> {
 }
 
 /// What forbids and asks counts at once; what allows only if `trusted`, and never from the user's own file.
-pub fn of_claude(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
-    let files = json_files::settings_of_user().into_iter().chain(json_files::settings(workspace));
-    let sources = files.filter_map(|AgentFile { path, text }| {
-        let PermissionLists { allow, ask, deny } = claude_lists(&settings_file::parse(&path, &text).ok()?);
+pub fn of_others(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
+    let of_claude = json_files::settings_of_user().into_iter().chain(json_files::settings(workspace));
+    let of_claude = of_claude.filter_map(json_files::parsed);
+    let of_claude = of_claude.map(|(settings, path)| (claude_lists(&settings), path));
+    let of_opencode = json_files::opencode_of_user().chain(json_files::of_others(workspace));
+    let of_opencode = of_opencode.map(|(settings, path)| {
+        let [allow, ask, deny] = opencode_rules::lists(&settings);
+        (PermissionLists { allow, ask, deny }, path)
+    });
+    let sources = of_claude.chain(of_opencode).filter_map(|(PermissionLists { allow, ask, deny }, path)| {
         let is_trusted = trusted.iter().any(|file| file.path == path);
         let lists = PermissionLists { allow: if is_trusted { allow } else { Vec::new() }, ask, deny };
         let place = path::display(workspace, &path);

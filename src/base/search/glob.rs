@@ -34,6 +34,21 @@ pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
         .map_err(|error| error.kind().to_string())
 }
 
+/// `*` matches any text.
+pub fn like(pattern: &str, text: &str) -> bool {
+    let Some((front, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut left) = text.strip_prefix(front) else { return false };
+    let parts: Vec<&str> = rest.split('*').collect();
+    let (last, middle) = parts.split_last().unwrap_or((&"", &[]));
+    for part in middle {
+        match left.find(part) {
+            Some(at) => left = &left[at + part.len()..],
+            None => return false,
+        }
+    }
+    left.ends_with(last)
+}
+
 /// The root must contain no link. Blocking; polls `cancelled`.
 pub fn search(
     walk: &Walk,

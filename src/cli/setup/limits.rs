@@ -45,7 +45,7 @@ pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<Run
 
 pub fn unusable(rules: &FlagRules) -> Option<String> {
     let named = one_line(&rules.unusable.join("; "), SHOWN_CHARS);
-    (!named.is_empty()).then(|| format!("These rules in Claude Code's form can't be used: {named}"))
+    (!named.is_empty()).then(|| format!("These rules of other agents' settings can't be used: {named}"))
 }
 
 pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {

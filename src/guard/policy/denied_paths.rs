@@ -8,7 +8,7 @@ use super::programs::assessment::{Effect, Risk};
 use super::tool_rule::ToolRule;
 use crate::sandbox::git::arguments::GitArguments;
 use crate::sandbox::git::contents;
-use crate::sandbox::rule_pattern::{WILDCARDS, base, in_words, is_about_path};
+use crate::sandbox::rule_pattern::{WILDCARDS, base, in_words};
 use crate::sandbox::spec::{Masks, RawPath};
 use crate::shell::interpret::call::Call;
 use base::path;
@@ -22,19 +22,20 @@ const NAMES_ONLY: [&str; 11] =
 #[derive(Clone, Debug, Default)]
 pub struct DeniedPaths {
     workspace: PathBuf,
-    reads: Vec<String>,
-    writes: Vec<String>,
+    reads: Vec<ToolRule>,
+    writes: Vec<ToolRule>,
     programs: Vec<String>,
 }
 
 impl DeniedPaths {
     pub fn of(rules: &[ToolRule], workspace: &Path) -> Self {
-        let of = |tools: &[&str]| -> Vec<String> {
+        let of = |tools: &[&str]| -> Vec<ToolRule> {
             let named = rules.iter().filter(|rule| tools.iter().any(|tool| rule.names(tool)));
-            named.filter_map(|rule| rule.pattern.clone()).collect()
+            named.filter(|rule| rule.pattern.is_some()).cloned().collect()
         };
         let (reads, writes) = (of(&["Read"]), of(&["Edit", "Write", "MultiEdit"]));
-        let programs = of(&["Bash"]).iter().map(|pattern| in_words(pattern)).collect();
+        let whole = of(&["Bash"]).into_iter().filter(|rule| rule.except.is_empty());
+        let programs = whole.filter_map(|rule| Some(in_words(&rule.pattern?))).collect();
         Self { workspace: workspace.to_owned(), reads, writes, programs }
     }
 
@@ -50,24 +51,25 @@ impl DeniedPaths {
     }
 
     pub fn hides(&self, path: &Path) -> bool {
-        self.reads.iter().any(|pattern| is_about_path(pattern, path, &self.workspace))
+        self.reads.iter().any(|rule| rule.is_about_path(path, &self.workspace))
     }
 
     /// What the sandbox keeps from commands: existing files, and the places of whole folders.
     pub fn masks(&self) -> Masks {
         let places =
-            |patterns: &[String]| patterns.iter().flat_map(|one| self.places(one)).map(RawPath).collect();
+            |rules: &[ToolRule]| rules.iter().flat_map(|rule| self.places(rule)).map(RawPath).collect();
         Masks {
             hidden: places(&self.reads),
             read_only: places(&self.writes),
             user_namespace: false,
             workspace: self.workspace.clone().into(),
-            unread: self.reads.clone(),
+            unread: self.reads.iter().filter_map(|rule| rule.pattern.clone()).collect(),
             programs: self.programs.clone(),
         }
     }
 
-    fn places(&self, pattern: &str) -> Vec<PathBuf> {
+    fn places(&self, rule: &ToolRule) -> Vec<PathBuf> {
+        let pattern = rule.pattern.as_deref().unwrap_or_default();
         let base = base(pattern, &self.workspace);
         let whole = pattern.trim_end_matches("**").trim_end_matches('/');
         if !whole.contains(WILDCARDS) && (whole.contains('/') || base.exists()) {
@@ -75,7 +77,7 @@ impl DeniedPaths {
         }
         let walk = Walk { hidden: true, ignored: true, ..Walk::new(&base) };
         let all = walk.sorted().map(|entry| entry.path().to_owned());
-        all.filter(|path| is_about_path(pattern, path, &self.workspace)).collect()
+        all.filter(|path| rule.is_about_path(path, &self.workspace)).collect()
     }
 }
 
@@ -83,8 +85,9 @@ fn of_git(call: &Call) -> Option<GitArguments> {
     GitArguments::read(&call.args().iter().map(|arg| arg.text.clone()).collect::<Vec<_>>())
 }
 
-/// Whether a command's call reads or writes a file of the pattern, as far as its words tell.
-pub fn touches(pattern: &str, reads: bool, call: &AssessedCall, workspace: &Path) -> bool {
+/// Whether a command's call reads or writes a file of the rule's pattern, as far as its words tell.
+pub fn touches(rule: &ToolRule, reads: bool, call: &AssessedCall, workspace: &Path) -> bool {
+    let pattern = rule.pattern.as_deref().unwrap_or_default();
     let base = base(pattern, workspace);
     let own = [workspace.to_owned()];
     let folders = if call.call.folders.is_empty() { &own[..] } else { &call.call.folders };
@@ -96,7 +99,7 @@ pub fn touches(pattern: &str, reads: bool, call: &AssessedCall, workspace: &Path
             let names = entries.map(|entry| Path::new(in_folder).join(entry.file_name()));
             names
                 .filter(|name| matcher.is_match(name))
-                .any(|name| is_about_path(pattern, &folder.join(name), workspace))
+                .any(|name| rule.is_about_path(&folder.join(name), workspace))
         })
     };
     // Up to the first part that may be anything.
@@ -107,7 +110,7 @@ pub fn touches(pattern: &str, reads: bool, call: &AssessedCall, workspace: &Path
         let text = text.split(['*', '?', '[']).next().unwrap_or_default();
         folders.iter().any(|folder| {
             let named = path::resolve(folder, if text.is_empty() { "." } else { text }).canonical;
-            is_about_path(pattern, &named, workspace)
+            rule.is_about_path(&named, workspace)
                 || ((may_be_more || whole_trees) && base.starts_with(&named) && named.starts_with(workspace))
         })
     };

@@ -10,16 +10,19 @@ use super::denied_paths::touches;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
 use super::tool_rule::{Match, ToolRule, is_about_command};
-use crate::sandbox::rule_pattern::{is_about_path, mentions};
+use crate::sandbox::rule_pattern::mentions;
 use base::config::permission_rules::RuleSource;
 use base::path;
 use base::search::fuzzy;
+use base::search::glob::like;
 use base::search::words::listed;
+use base::text::elide;
 
 /// Claude Code's tools that have no counterpart here (its tools reference, November 2026).
 const THEIRS: &str = "CronCreate CronDelete CronList EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree LSP \
     ListMcpResourcesTool Monitor NotebookEdit NotebookRead PowerShell ReadMcpResourceTool RemoteTrigger SendMessage \
     SlashCommand TeamCreate TeamDelete ToolSearch Workflow";
+const SHOWN_EXCEPTIONS: usize = 60;
 const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read", "WebFetch"];
 
 #[derive(Clone, Debug, Default)]
@@ -93,13 +96,16 @@ impl FlagRules {
         check: impl Fn(&ToolRule) -> Result<(), String>,
     ) -> Result<(), String> {
         if kind == "allow" {
+            if !rule.except.is_empty() {
+                return Err("only ask and deny take exceptions".to_owned());
+            }
             let granted = grant(&rule);
             let Ok(Some(grant)) = granted else { return check(&rule).and(granted.map(drop)) };
             self.granted.push((grant, rule));
             return Ok(());
         }
         check(&rule)?;
-        if rule.pattern.is_some() && !DENIED_BY_PART.contains(&&*rule.tool) {
+        if (rule.pattern.is_some() || !rule.except.is_empty()) && !DENIED_BY_PART.contains(&&*rule.tool) {
             return Err(format!("only {} take something in brackets", DENIED_BY_PART.join(", ")));
         }
         if kind == "ask" {
@@ -218,7 +224,10 @@ pub fn holds(value: &str, rule: &ToolRule) -> bool {
 }
 
 pub fn shown(kind: &str, rule: &ToolRule) -> String {
-    let pattern = rule.pattern.as_ref().map_or(String::new(), |pattern| format!("({pattern})"));
+    let mut pattern = rule.pattern.as_ref().map_or(String::new(), |pattern| format!("({pattern})"));
+    if !rule.except.is_empty() {
+        pattern.push_str(&format!(" except ({})", elide(&rule.except.join(") ("), SHOWN_EXCEPTIONS)));
+    }
     match &rule.place {
         Some(place) => format!("{kind} {}{pattern} in {place}", rule.tool),
         None => format!("--{kind} {}{pattern}", rule.tool),
@@ -256,33 +265,35 @@ fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bo
         Access::Exec { command, .. } => {
             let calls = assessed.command.as_ref().and_then(|command| command.calls.as_ref().ok());
             let is_about = |pattern| {
-                let calls = calls.map(|calls| calls.iter().map(|call| &call.call));
+                let left = calls.iter().flat_map(|calls| calls.iter().map(|one| &one.call));
+                let left = left.filter(|call| !rule.excepts(call));
                 let understood = calls.is_some();
-                match is_about_command(pattern, calls) {
+                match is_about_command(pattern, understood.then_some(left)) {
                     Match::Yes => true,
                     Match::Maybe => !understood || mentions(pattern, command),
                     Match::No => false,
                 }
             };
             let touched = |reads: bool| {
-                let (Some(pattern), Some(command)) = (pattern, &assessed.command) else { return false };
+                let Some(command) = assessed.command.as_ref().filter(|_| pattern.is_some()) else {
+                    return false;
+                };
                 let calls = command.calls.as_deref().unwrap_or_default();
-                calls.iter().any(|call| touches(pattern, reads, call, &scope.workspace))
+                calls.iter().any(|call| touches(rule, reads, call, &scope.workspace))
             };
-            any(&["Bash"]) && pattern.is_none_or(is_about)
+            any(&["Bash"]) && (rule.is_whole() || is_about(pattern.unwrap_or("*")))
                 || any(&["Edit", "Write", "MultiEdit"]) && touched(false)
                 || any(&["Read"]) && touched(true)
         }
         Access::Write(path) | Access::WriteOwn(path) => {
-            any(&["Edit", "Write", "MultiEdit"])
-                && pattern.is_none_or(|pattern| is_about_path(pattern, path, &scope.workspace))
+            any(&["Edit", "Write", "MultiEdit"]) && rule.is_about_path(path, &scope.workspace)
         }
-        Access::Read(path) => {
-            any(&["Read"]) && pattern.is_none_or(|pattern| is_about_path(pattern, path, &scope.workspace))
-        }
+        Access::Read(path) => any(&["Read"]) && rule.is_about_path(path, &scope.workspace),
         Access::Host(host) => {
-            let is_about = |pattern: &str| host == pattern.strip_prefix("domain:").unwrap_or(pattern);
-            any(&["WebFetch"]) && pattern.is_none_or(is_about)
+            let is_about = |pattern: &str| like(pattern.strip_prefix("domain:").unwrap_or(pattern), host);
+            any(&["WebFetch"])
+                && pattern.is_none_or(is_about)
+                && !rule.except.iter().any(|pattern| is_about(pattern))
         }
         Access::Remote { server, tool, .. } => {
             let names =

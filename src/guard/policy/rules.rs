@@ -106,7 +106,7 @@ impl Rules {
 
     /// Whether a tool is denied altogether, so that no model sees it. `names` are all of its names.
     pub fn removes(&self, names: &[String]) -> bool {
-        self.denied.iter().any(|rule| rule.pattern.is_none() && names.iter().any(|name| rule.names(name)))
+        self.denied.iter().any(|rule| rule.is_whole() && names.iter().any(|name| rule.names(name)))
     }
 
     pub fn forbidden(&self, accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
@@ -230,7 +230,7 @@ pub fn tool_grants(tools: &[String], scope: &PathScope) -> (Vec<SessionGrant>, V
 }
 
 fn tool_grant(tool: &str, scope: &PathScope) -> Option<SessionGrant> {
-    let rule = ToolRule::parse(tool).ok()?;
+    let rule = ToolRule::parse(tool).ok().filter(|rule| rule.except.is_empty())?;
     match (rule.tool.as_str(), rule.pattern.as_deref()) {
         ("Bash", None) => None,
         ("Bash", Some(command)) => match command.strip_suffix(":*").or_else(|| command.strip_suffix(" *")) {

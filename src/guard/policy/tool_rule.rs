@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::sandbox::rule_pattern::{fits, in_words, like, start_of};
+use crate::sandbox::rule_pattern::{fits, in_words, is_about_path, start_of, with_or_without_more};
 use crate::shell::interpret::call::Call;
+use base::search::glob::like;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRule {
@@ -13,6 +14,8 @@ pub struct ToolRule {
     pub tool: String,
     /// The text in parentheses; `None` for every call of the tool.
     pub pattern: Option<String>,
+    /// Patterns of what an ask or deny rule isn't about.
+    pub except: Vec<String>,
     /// The file that it stands in; `None` for a flag or a hook.
     pub place: Option<Arc<str>>,
 }
@@ -48,7 +51,9 @@ impl ToolRule {
         patterns.into_iter().map(|pattern| Self { pattern: Some(pattern), ..self.clone() }).collect()
     }
 
+    /// `Bash(git *) except (git log *) (git show *)` is about other git commands.
     pub fn parse(text: &str) -> Result<Self, String> {
+        let (text, except) = text.split_once(" except (").unwrap_or((text, ""));
         let text = text.trim();
         let (tool, pattern) = match text.split_once('(') {
             None => (text, None),
@@ -62,7 +67,29 @@ impl ToolRule {
             return Err(format!("'{text}' does not begin with the name of a tool"));
         }
         let pattern = pattern.filter(|pattern| !pattern.is_empty() && *pattern != "*");
-        Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned), place: None })
+        let except = except.trim_end().trim_end_matches(')').split(") (").filter(|one| !one.is_empty());
+        Ok(Self {
+            tool: tool.to_owned(),
+            pattern: pattern.map(str::to_owned),
+            except: except.map(str::to_owned).collect(),
+            place: None,
+        })
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.pattern.is_none() && self.except.is_empty()
+    }
+
+    pub fn is_about_path(&self, path: &Path, workspace: &Path) -> bool {
+        let fits = |pattern: &String| is_about_path(pattern, path, workspace);
+        self.pattern.as_ref().is_none_or(fits) && !self.except.iter().any(fits)
+    }
+
+    /// Whether this part of a command is certainly an exception: it is called by its name, and no word is open.
+    pub fn excepts(&self, call: &Call) -> bool {
+        let words: Vec<&str> = call.argv.iter().map(|arg| arg.text.as_str()).collect();
+        let is_known = call.hidden.is_none() && call.argv.iter().all(|arg| arg.open_at.is_none());
+        is_known && self.except.iter().any(|one| with_or_without_more(&in_words(one), &words.join(" ")))
     }
 
     pub fn names(&self, tool: &str) -> bool {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::search::glob;
+use base::search::glob::{self, like};
 
 /// In patterns of paths.
 pub const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
@@ -42,7 +42,8 @@ fn without_early_options(words: &[&str]) -> Vec<String> {
     lines
 }
 
-fn with_or_without_more(pattern: &str, text: &str) -> bool {
+/// `git *` is about `git`, too.
+pub fn with_or_without_more(pattern: &str, text: &str) -> bool {
     like(pattern, text) || pattern.strip_suffix(" *").is_some_and(|front| like(front, text))
 }
 
@@ -79,21 +80,6 @@ pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
     let below = rest.strip_suffix('/').map(|folder| format!("{folder}/**"));
     let rest = below.as_deref().unwrap_or(rest);
     glob::matcher(rest, rest == pattern).is_ok_and(|glob| glob.is_match(inside))
-}
-
-/// `*` matches any text.
-pub fn like(pattern: &str, text: &str) -> bool {
-    let Some((front, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut left) = text.strip_prefix(front) else { return false };
-    let parts: Vec<&str> = rest.split('*').collect();
-    let (last, middle) = parts.split_last().unwrap_or((&"", &[]));
-    for part in middle {
-        match left.find(part) {
-            Some(at) => left = &left[at + part.len()..],
-            None => return false,
-        }
-    }
-    left.ends_with(last)
 }
 
 #[cfg(test)]

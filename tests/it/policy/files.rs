@@ -67,6 +67,41 @@ fn settings_of_claude_code_are_read_as_they_are() {
 }
 
 #[test]
+fn settings_of_opencode_are_read_as_they_are() {
+    let settings = r#"{
+        // The last rule that fits decides.
+        "permission": {
+            "bash": {"*": "deny", "cat *": "allow", "touch *": "allow", "touch c*": "deny"},
+            "read": {"*.env.*": "deny", "*.env.example": "allow"},
+            "external_directory": "deny",
+        }
+    }"#;
+    let place = Workplace::new();
+    place.file("opencode.jsonc", settings).file("a.env.local", "mauve\n").file("a.env.example", "teal\n");
+    let full = ["--permission", "full"];
+    let (seen, told) = run(&place, &full, "cat a.env.example");
+    assert!(
+        seen.contains("teal") && told.contains("permission.external_directory in opencode.jsonc"),
+        "{told}"
+    );
+    for (command, rule) in [
+        ("cat a.env.local", "deny Read(*.env.*) except (*.env.example) in opencode.jsonc"),
+        ("cat a.env.example && mkdir d", "deny Bash except (cat *) (touch *) in opencode.jsonc"),
+        ("cat a.env.example; $TOOL", "deny Bash except"),
+        ("./cat a.env.example", "deny Bash except"),
+        ("touch c.txt", "deny Bash(touch c*) in opencode.jsonc"),
+    ] {
+        let (seen, _) = run(&place, &full, command);
+        assert!(seen.contains(rule) && !seen.contains("mauve"), "{seen}");
+    }
+    assert!(!place.project().join("d").exists());
+    let (seen, _) = run(&place, &["--permission", "ask"], "touch b.txt");
+    assert!(seen.contains("PERMISSION_DENIED"), "{seen}");
+    let (_, told) = run(&place, &["--permission", "ask", "--trust"], "touch b.txt");
+    assert!(place.project().join("b.txt").exists(), "{told}");
+}
+
+#[test]
 fn a_wrong_rule_of_ours_is_an_error_and_an_unknown_key_of_the_project_is_not() {
     let wrong = place("[permissions]\ndeny = [\"Frobnicate\"]\n");
     let out = wrong.exec("http://127.0.0.1:9/v1", &["go"]);

@@ -173,7 +173,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let Sources { paths, workspace, trust, .. } = sources;
     let (own, ignored) = active::load(paths, workspace, trust);
     notices.extend(ignored);
-    rules.extend(permission_rules::of_claude(workspace, &own.permissions));
+    rules.extend(permission_rules::of_others(workspace, &own.permissions));
     let trusted = own.permissions.iter().filter_map(|file| serde_json::from_str(&file.text).ok());
     work.folders = trusted
         .flat_map(|one: serde_json::Value| permission_rules::claude_folders(&one, workspace))

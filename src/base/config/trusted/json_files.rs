@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::agent_files::AgentFile;
+use crate::config::opencode_rules;
 use crate::format::settings_file;
 use crate::search::words::listed;
 use crate::{file, path};
@@ -17,11 +18,17 @@ const HOOK_KEYS: [&str; 2] = ["hooks", "disableAllHooks"];
 const MCP_SERVERS: [&str; 4] =
     [".cursor/mcp.json", ".vscode/mcp.json", ".mcp.json", ".mycode/mcp_servers.json"];
 /// Other agents' settings, of which only these keys count; those above win.
-const OF_OTHERS: [&str; 4] =
-    ["opencode.json", "opencode.jsonc", ".gemini/settings.json", ".codex/config.toml"];
+const OF_OTHERS: [&str; 6] = [
+    "opencode.json",
+    "opencode.jsonc",
+    ".opencode/opencode.json",
+    ".opencode/opencode.jsonc",
+    ".gemini/settings.json",
+    ".codex/config.toml",
+];
 /// What is read of them besides, and of Claude Code's settings; the rest is said to have no effect.
 const READ_OF_OTHERS: &str = "\
-    $schema mcpServers mcp mcp_servers servers inputs instructions context contextFileName \
+    $schema permission mcpServers mcp mcp_servers servers inputs instructions context contextFileName \
     project_doc_fallback_filenames";
 const READ_OF_CLAUDE: &str = "$schema hooks disableAllHooks permissions";
 /// Of a server in any agent's form, by `tools/mcp/config/entry.rs`, and what only people read.
@@ -57,7 +64,6 @@ pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
 }
 
 pub fn of_others(folder: &Path) -> impl Iterator<Item = (Value, PathBuf)> {
-    let parsed = |AgentFile { path, text }| Some((settings_file::parse(&path, &text).ok()?, path));
     of_project(folder, &OF_OTHERS).filter_map(parsed)
 }
 
@@ -78,6 +84,8 @@ pub fn not_used(workspace: &Path) -> Option<String> {
             }
         };
         let mut keys: Vec<String> = unread(&all, read).collect();
+        keys.retain(|key| key != "permissions" || !all[key].is_array());
+        keys.extend(opencode_rules::unused(&all));
         let inner = unread(&all["permissions"], lists);
         keys.extend(inner.filter(|_| lists != "*").map(|key| format!("permissions.{key}")));
         let named = all["instructions"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -117,7 +125,7 @@ pub fn news(told: String, project_state: &Path, name: &str) -> Option<String> {
     kept.map(|_| told)
 }
 
-/// What Claude Code's settings allow, if anything.
+/// What Claude Code's and opencode's settings allow, if anything.
 pub fn permissions_of_project(workspace: &Path) -> Vec<AgentFile> {
     let allowed = |AgentFile { path, text }| {
         let settings = settings_file::parse(&path, &text).ok()?;
@@ -129,11 +137,28 @@ pub fn permissions_of_project(workspace: &Path) -> Vec<AgentFile> {
         };
         Some(AgentFile { path, text })
     };
-    settings(workspace).filter_map(allowed).collect()
+    let of_opencode = of_others(workspace).filter_map(|(settings, path)| {
+        let [allow, ..] = opencode_rules::lists(&settings);
+        (!allow.is_empty()).then(|| AgentFile { path, text: Value::from(allow).to_string() })
+    });
+    settings(workspace).filter_map(allowed).chain(of_opencode).collect()
 }
 
 pub fn settings_of_user() -> Option<AgentFile> {
     read(std::env::home_dir()?.join(".claude/settings.json"))
+}
+
+/// opencode's settings of the user.
+pub fn opencode_of_user() -> impl Iterator<Item = (Value, PathBuf)> {
+    let folder = std::env::home_dir().map(|home| home.join(".config/opencode"));
+    let files = folder
+        .into_iter()
+        .flat_map(|folder| ["opencode.json", "opencode.jsonc"].map(|name| folder.join(name)));
+    files.filter_map(read).filter_map(parsed)
+}
+
+pub fn parsed(AgentFile { path, text }: AgentFile) -> Option<(Value, PathBuf)> {
+    Some((settings_file::parse(&path, &text).ok()?, path))
 }
 
 pub fn settings(workspace: &Path) -> impl Iterator<Item = AgentFile> {

@@ -40,7 +40,11 @@ const PYTHON: &str = "import sqlite3, sys, pathlib; print(sqlite3.connect(pathli
 /// The sessions of `folder` or the current folder: opencode can't list all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
     let answer = ask(folder, &["session", "list", "--format", "json"]).or_else(|| from_store(LISTED));
-    let Some(answer) = answer else { return Ok(Vec::new()) };
+    let Some(answer) = answer else {
+        let why =
+            "its database can't be read: neither `opencode` nor `sqlite3` nor `python3` is in your PATH";
+        return if store().is_some() { Err(io::Error::other(why)) } else { Ok(Vec::new()) };
+    };
     let rows: Vec<Value> = serde_json::from_slice(&answer).unwrap_or_default();
     let here = |row: &&Value| folder.is_none_or(|folder| Path::new(text(row, "directory")) == folder);
     let found = rows.iter().filter(here).map(|row| PeerSession {
@@ -78,11 +82,15 @@ fn ask(folder: Option<&Path>, args: &[&str]) -> Option<Vec<u8>> {
     timeout::ask(&mut command, b"", LIMIT)
 }
 
-/// The only value that the query finds.
-fn from_store(query: &str) -> Option<Vec<u8>> {
+fn store() -> Option<PathBuf> {
     let usual = || std::env::home_dir().map(|home| home.join(".local/share"));
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).or_else(usual)?;
-    let store = data.join("opencode/opencode.db");
+    Some(data.join("opencode/opencode.db")).filter(|store| store.is_file())
+}
+
+/// The only value that the query finds.
+fn from_store(query: &str) -> Option<Vec<u8>> {
+    let store = store()?;
     let run = |program: &str, args: &[&str]| {
         let mut command = Command::new(program);
         command.args(args).arg(&store).arg(query).env_clear();
@@ -91,7 +99,7 @@ fn from_store(query: &str) -> Option<Vec<u8>> {
     };
     let programs: [(&str, &[&str]); 2] =
         [("sqlite3", &["-readonly", "-batch"]), ("python3", &["-I", "-c", PYTHON])];
-    programs.into_iter().filter(|_| store.is_file()).find_map(|(program, args)| run(program, args))
+    programs.into_iter().find_map(|(program, args)| run(program, args))
 }
 
 fn told(whole: &Value) -> Transcript {
