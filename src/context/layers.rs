@@ -11,7 +11,7 @@ use base::model::fingerprint::Fingerprint;
 use base::model::item::{Item, ReminderTopic};
 use base::model::request::{Block, Message};
 
-/// In wire order. A new layer is a function and a line here.
+/// In wire order.
 pub const LAYERS: [fn(&LayerInputs<'_>) -> Fragment; 5] = [system, rules, past, question, scratchpad];
 
 pub struct LayerInputs<'a> {
@@ -19,7 +19,7 @@ pub struct LayerInputs<'a> {
     pub history: &'a HistoryManager,
 }
 
-/// One message with its ledger row; they travel together so that neither exists without the other.
+/// One message with its ledger row, kept together so that every message is accounted for.
 #[derive(Clone, Debug)]
 pub struct FragmentMessage {
     pub message: Message,
@@ -59,8 +59,7 @@ impl Fragment {
     }
 }
 
-/// L1: the system prompt and the tool schemas. Byte-stable within a session; schemas travel outside the messages, so
-/// this fragment carries only their rows.
+/// L1: the system prompt and the tool schemas. Schemas travel outside the messages, so only their rows are here.
 fn system(inputs: &LayerInputs<'_>) -> Fragment {
     let (system, schemas) = (&inputs.parts.system, &inputs.parts.schemas);
     let mut fragment = Fragment::of_system(LayerId::System, "system prompt", system);

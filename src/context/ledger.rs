@@ -46,7 +46,6 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// `#12` for an item, a word for a fixed part.
     pub fn label(self) -> String {
         match self {
             Self::Item(id) => id.to_string(),
@@ -59,7 +58,7 @@ impl Subject {
 pub struct LedgerEntry {
     pub subject: Subject,
     pub layer: LayerId,
-    /// Tokens, framing included, uncalibrated.
+    /// Estimated tokens, framing included.
     pub tokens: u32,
     pub form: FormName,
     pub pinned: bool,
@@ -81,7 +80,7 @@ impl Ledger {
         self.rows.iter().map(|row| u64::from(row.tokens)).sum()
     }
 
-    /// The ledger for users, whose rows sum to the calibrated total despite rounding.
+    /// The ledger for users; its rows sum to the calibrated total despite rounding.
     pub fn view(
         &self,
         history: &HistoryManager,

@@ -1,9 +1,8 @@
-//! Context engineering: what of the session is sent to the model, in which form, and its account. Data flow:
-//! a result enters `history`, where `ingest` picks its first form with the filters of `compress`; before a
-//! request `compaction` adopts smaller forms in batches, and if that isn't enough a `summary` replaces old
-//! rounds; `builder` makes the request and its `ledger` from the `layers`; `prefix` records
-//! changes to the last request; `tokens` measures; `replay` rebuilds all of it from the log. Knows no tool,
-//! provider dialect or front end.
+//! Context engineering: what part of the session is sent to the model, in which form, and its ledger. A result enters
+//! `history`, where it gets its first form from the filters of `compress`. Before a request, `compaction` adopts smaller
+//! forms in batches; if that isn't enough, a `summary` replaces old rounds. `builder` makes the request and its `ledger`
+//! from the `layers`, `prefix` records what changed since the last request, `tokens` measures, and `replay` rebuilds all of
+//! it from the log. Knows no tool, provider dialect or front end.
 
 pub mod builder;
 pub mod compaction;

@@ -54,7 +54,7 @@ fn raw_path(rest: &str) -> Option<(&str, usize)> {
     let end = rest
         .find(|c: char| c.is_whitespace() || "\"'`<>|*?()[]{},;，。；、（）「」".contains(c))
         .unwrap_or(rest.len());
-    // Where words aren't parted, another mention may follow.
+    // In scripts without blanks between words, another mention may follow directly.
     let next = rest[..end]
         .char_indices()
         .zip(rest.chars().skip(1))
@@ -94,13 +94,13 @@ pub fn existing_first(text: &str, roots: &[PathBuf]) -> Vec<Mention> {
     resolved.collect()
 }
 
-/// Where a mentioned path is: in the first of the folders that has it.
+/// Where a mentioned path is, in the first folder that has it.
 pub fn place(roots: &[PathBuf], path: &str) -> Option<PathBuf> {
     let places = roots.iter().map(|root| path::on_disk(&root.join(path)));
     places.into_iter().find(|place| place.try_exists().unwrap_or(false))
 }
 
-/// Whether a missing path was meant as one: `@types/node`, `@app.route` and `@team` weren't.
+/// Whether a missing path looks like a file: `@types/node`, `@app.route` and `@team` don't.
 fn like_a_path(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').is_some_and(|(_, ending)| path::is_file_ending(&ending.to_lowercase()))

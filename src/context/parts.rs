@@ -1,5 +1,5 @@
-//! What is sent outside the history: system prompt, rules, schemas, parameters. Counted and fingerprinted on
-//! change; the log records each change, so a replay needs neither prompts nor project files.
+//! What is sent outside the history: system prompt, rules, schemas, parameters. The log records each change, so a
+//! replay needs neither prompts nor project files.
 
 use std::sync::Arc;
 

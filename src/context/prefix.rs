@@ -1,6 +1,5 @@
-//! Epochs: each request is the previous one with messages appended, or a new epoch begins, recorded with its
-//! causes, cost and savings. Compares fingerprints. Uses only the log's records, so that a resumed session
-//! compares with what was really sent.
+//! Epochs: each request either appends messages to the previous one or begins a new epoch, recorded with its
+//! causes, cost and savings. Relies only on the log's records, so that a resumed session compares with what was really sent.
 
 use std::collections::HashSet;
 
@@ -20,12 +19,12 @@ pub struct Prefix {
     requests: u64,
     epochs: Epochs,
     tokens: u64,
-    /// The newest item now, and the newest when the last request was sent.
+    /// The newest item.
     newest: ItemId,
     newest_sent: ItemId,
     reasoning_dropped: u64,
     pending: Vec<CauseRecord>,
-    /// Whether something before all messages changed since the last request.
+    /// Whether anything before the messages changed since the last request.
     head_changed: bool,
 }
 
@@ -46,7 +45,7 @@ impl Prefix {
         &self.epochs
     }
 
-    /// The first message of `built` that differs from what was sent there; `None` if it is the first request or only grew.
+    /// The first message of `built` that differs from the previous request; `None` if there was none or it only grew.
     pub fn changed_at(&self, parts: &FixedParts, built: &Built) -> Option<usize> {
         let head = parts.since(&self.parts).is_some_and(|frame| {
             let model = frame.params.as_ref().is_some_and(|params| params.model != self.parts.params.model);
@@ -100,7 +99,7 @@ impl Prefix {
 
     fn apply_frame(&mut self, frame: &FrameRecord) {
         let (had_rules, model) = (self.parts.rules.is_some(), self.parts.params.model.clone());
-        // A window change may also change the tools, but the model switch is the cause, so it comes first.
+        // A window change may also change the tools, but its cause is the model switch, so that is noted first.
         if let Some(params) = frame.params.as_ref().filter(|params| params.model != model) {
             self.note_head(EpochCause::ModelSwitch, &format!("from {model} to {}", params.model));
         }
@@ -179,11 +178,11 @@ impl Prefix {
         }
     }
 
-    /// Previously sent tokens from message `at` on.
+    /// Previously sent tokens from message `at` on, which must be read uncached.
     fn lost(&self, built: &Built, at: usize) -> u64 {
         let messages = &built.fingerprints.messages;
         let rows = &built.ledger.rows[built.ledger.rows.len() - messages.len()..];
-        // Another model's cache has nothing of this session, not even the fixed parts.
+        // Another model's cache has nothing of this session, not even the system prompt and tools.
         let fixed = &built.ledger.rows[..built.ledger.rows.len() - messages.len()];
         let switched = self.pending.iter().any(|cause| cause.kind == EpochCause::ModelSwitch);
         let head: u64 = if switched { fixed.iter().map(|row| u64::from(row.tokens)).sum() } else { 0 };

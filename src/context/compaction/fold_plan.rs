@@ -1,6 +1,6 @@
-//! What leaves the history when room is needed, oldest first: superseded copies at once, results of finished calls by age, and
-//! the newest views of files last, since the next edit needs them in one piece. The unit that can be folded is one call with
-//! its result, so that files read in one reply go one by one; what leaves a round together is represented by one note. Pure.
+//! What leaves the history when room is needed: superseded copies first, then results of finished calls by age, then the
+//! newest views of files, because the next edit needs them. The unit is one call with its result; one note stands for
+//! everything that leaves a round together. Pure.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -26,13 +26,13 @@ const ANSWER_CHARS: usize = 400;
 
 #[derive(Clone, Copy, Debug)]
 pub struct FoldGoal {
-    /// Size of the history to reach, in tokens.
+    /// History size to reach, in tokens.
     pub landing: u64,
-    /// Where newest views stop leaving; at least the landing.
+    /// The size at which newest views stop leaving; at least `landing`.
     pub view_landing: u64,
-    /// Calls of the newest requests that stay in any case.
+    /// Calls of this many newest requests always stay.
     pub keep_requests: u64,
-    /// Sizes as upper bounds instead of estimates.
+    /// Measures sizes as upper bounds instead of estimates.
     pub at_most: bool,
 }
 
@@ -45,19 +45,19 @@ impl FoldGoal {
 pub struct FoldPlan<'a> {
     entries: &'a [HistoryEntry],
     folded: Vec<bool>,
-    /// What is sent in another text: notes, the ends of old answers, views with the edits that are folded.
+    /// New texts for entries: notes, shortened old answers, views updated with folded edits.
     texts: BTreeMap<usize, (FormName, Arc<str>)>,
-    /// What stays as it is sent, and what its notes represent.
+    /// Entries that stay as sent, or that an earlier note already covers.
     settled: Vec<bool>,
     goal: FoldGoal,
 }
 
 impl<'a> FoldPlan<'a> {
-    /// Leaves everything before entry `first` as it is sent, and so in the cache.
+    /// Leaves everything before entry `first` unchanged, and so in the prompt cache.
     pub fn new(history: &'a HistoryManager, first: usize, limits: &Thresholds, goal: FoldGoal) -> Self {
         let entries = history.entries();
         let round = |range: Range<usize>| round(entries, range.clone(), range.start >= history.turn_start());
-        // What precedes the first user message belongs to none.
+        // Entries before the first user message belong to no round.
         let rounds: Vec<HistoryRound> = history.rounds().into_iter().map(round).collect();
         let folded = entries.iter().map(|entry| entry.form() >= FormName::Folded).collect();
         let mut is_told = first > 0;
@@ -66,7 +66,7 @@ impl<'a> FoldPlan<'a> {
             at < first || is_told && entry.form() >= FormName::Folded
         });
         let mut plan = Self { entries, folded, texts: BTreeMap::new(), settled: settled.collect(), goal };
-        // What an earlier note tells of a call it tells of its result, which may stand behind the next note.
+        // If an earlier note covers a call, it also covers its result, which may come after the next note.
         for &(call, result) in rounds.iter().flat_map(|round| &round.steps).flat_map(|step| &step.calls) {
             plan.settled[result] |= plan.settled[call] && plan.folded[call] && plan.folded[result];
         }
@@ -102,7 +102,7 @@ impl<'a> FoldPlan<'a> {
         (0..self.entries.len()).map(size).sum()
     }
 
-    /// Tokens from the first change on, which must be read uncached once.
+    /// Tokens from the first change on, which must be read uncached.
     pub fn tail(&self) -> u64 {
         let first = (0..self.entries.len()).find(|index| match self.texts.get(index) {
             Some(_) => self.new_text(*index).is_some(),
@@ -112,13 +112,13 @@ impl<'a> FoldPlan<'a> {
         self.left().saturating_sub(tokens_of(before))
     }
 
-    /// The text of an entry if it differs from what is sent now.
+    /// The entry's new text, if it differs from what is sent now.
     fn new_text(&self, index: usize) -> Option<(FormName, &Arc<str>)> {
         let ((form, text), entry) = (self.texts.get(&index)?, &self.entries[index]);
         (entry.form() != *form || entry.text() != &**text).then_some((*form, text))
     }
 
-    /// Calls that may be folded, with their results, in the order in which they go; whether each is a newest view.
+    /// Foldable calls with their results, in folding order; `true` for the newest views of files.
     fn candidates(
         &self,
         history: &HistoryManager,
@@ -129,7 +129,7 @@ impl<'a> FoldPlan<'a> {
         let entries = self.entries;
         let referenced = references::referenced(entries, now, limits.fresh_requests);
         let views = Views::of(history, limits);
-        // A view that can't be renewed needs the edits after it.
+        // A view that can't be updated needs the edits after it.
         let is_shown = |at: &usize| self.settled[*at] && entries[*at].form() <= FormName::Filtered;
         let shown = (0..entries.len()).filter(is_shown);
         let viewed: HashSet<&str> =
@@ -141,7 +141,7 @@ impl<'a> FoldPlan<'a> {
                 let stays = |entry: &&HistoryEntry| entry.pinned || referenced.contains(&entry.id);
                 let age = now.saturating_sub(entries[result].arrived_at);
                 let weight = views.weight(entries[result].id);
-                // What is stale was seen once.
+                // Stale results only have to be seen once.
                 let keep = match weight >= STALE_WEIGHT {
                     true => self.goal.keep_requests.min(1),
                     false => self.goal.keep_requests,
@@ -158,7 +158,7 @@ impl<'a> FoldPlan<'a> {
         found.into_iter().map(|(_, call, result, newest_view)| (call, result, newest_view)).collect()
     }
 
-    /// Words and reasoning up to the last step that lost a call, and what was told after steps that lost all.
+    /// Folds the agent's words and reasoning up to the last step that lost a call, and reminders after steps that lost all calls.
     fn fold_around(&mut self, rounds: &[HistoryRound], now: u64) {
         for (number, round) in rounds.iter().enumerate() {
             let finished = number + 1 < rounds.len() || !round.running;
@@ -166,13 +166,13 @@ impl<'a> FoldPlan<'a> {
             let last = round.steps.iter().rposition(leaves);
             for (at, step) in round.steps.iter().enumerate() {
                 if step.is_answer() {
-                    // An answer that more steps follow is no closing one.
+                    // More steps follow, so this isn't the closing answer.
                     let old = now.saturating_sub(step.arrived_at(self.entries)) >= self.goal.keep_requests;
                     if at + 1 < round.steps.len() && old {
                         self.fold_all(&step.said);
                     }
                 } else if Some(at) <= last {
-                    // The note stands before all that is left, and words are read in the order in which they were said.
+                    // Remaining words must come after the note, so that they are read in order.
                     self.fold_all(&step.said);
                     if self.is_folded(step) {
                         self.fold_all(&step.after);
@@ -195,7 +195,7 @@ impl<'a> FoldPlan<'a> {
         }
     }
 
-    /// Within a round, which is undone as a whole.
+    /// Updates views with folded edits. Limited to one round because a round is undone as a whole.
     fn renew_views(&mut self, rounds: &[HistoryRound]) {
         let entries = self.entries;
         let bases: HashSet<ItemId> = entries.iter().flat_map(references::of).collect();
@@ -240,7 +240,7 @@ impl<'a> FoldPlan<'a> {
             let text = note::render(&folded, limits, most);
             self.texts.insert(anchor, (FormName::Note, text.into()));
         }
-        // The newest note says what can still be seen.
+        // Only the newest note says what is still in view.
         let views = self.entries.iter().enumerate().map(|(index, entry)| {
             let text = self.texts.get(&index).filter(|(form, _)| *form == FormName::Filtered);
             (entry, !self.folded[index], text.map(|(_, text)| &**text))
@@ -289,7 +289,7 @@ impl<'a> FoldPlan<'a> {
         }
     }
 
-    /// Only what differs from what is sent now.
+    /// The changes only: entries whose form or text differs from what is sent now.
     pub fn batches(&self, cause: &Cause) -> Vec<Batch> {
         let mut batches: Vec<Batch> = Vec::new();
         for form in [FormName::Pointer, FormName::Filtered, FormName::Note] {
@@ -308,7 +308,7 @@ impl<'a> FoldPlan<'a> {
     }
 }
 
-/// The first and the last paragraph of a long answer; of an endless one, its beginning.
+/// The first and last paragraph of a long answer; only the beginning if those are too long as well.
 fn ends(id: ItemId, answer: &str) -> Option<String> {
     let paragraphs: Vec<&str> = answer.split("\n\n").filter(|part| !part.trim().is_empty()).collect();
     let short = match paragraphs[..] {
@@ -326,9 +326,9 @@ fn ends(id: ItemId, answer: &str) -> Option<String> {
 struct HistoryStep {
     said: Vec<usize>,
     calls: Vec<(usize, usize)>,
-    /// Reminders and pictures after it. Rules stay: they apply to the whole session.
+    /// Reminders and images after it. Rules stay because they apply to the whole session.
     after: Vec<usize>,
-    /// A call without a result: the step is still running.
+    /// A call has no result yet: the step is still running.
     open: bool,
 }
 
@@ -378,7 +378,7 @@ fn round(entries: &[HistoryEntry], range: Range<usize>, running: bool) -> Histor
                 }
             }
             Item::Reminder(reminder) if reminder.about == ReminderTopic::Rules => answered = true,
-            // It leaves with the words before it.
+            // Folds with the words before it.
             Item::Reminder(reminder) if reminder.about == ReminderTopic::Fold => {
                 answered = true;
                 step.get_or_insert_default().said.push(index);

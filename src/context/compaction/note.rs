@@ -1,5 +1,5 @@
-//! The program's note in place of folded steps: what the agent said, changed, read and ran. Facts of the log
-//! only, each with its place; nothing that could pass for text of a file. Pure.
+//! The program's note in place of folded steps: what the agent said, changed, read and ran. Only facts from the
+//! log, each with its item; nothing that could be mistaken for a file's text. Pure.
 
 use std::collections::HashMap;
 
@@ -27,16 +27,16 @@ const RENEWED: &str = " (with your edits)";
 const SAID: &str = "You said:";
 const COMMAND_CHARS: usize = 100;
 const LINE_CHARS: usize = 120;
-/// Characters kept of words that are longer than the whole budget.
+/// Characters kept of an answer that exceeds the whole budget.
 const LONG_WORDS_CHARS: usize = 600;
 
 #[derive(Default)]
 struct TouchedFile {
     path: String,
     done: Vec<(String, ItemId)>,
-    /// Edits that failed, and that no later one made up for.
+    /// Failed edits that no later edit made up for.
     failed: Vec<ItemId>,
-    /// Lines that edits added and removed, and what the added ones define.
+    /// Lines that edits added and removed, and the names that added lines define.
     lines: (usize, usize),
     defined: Vec<String>,
 }
@@ -61,7 +61,7 @@ impl TouchedFile {
     fn add(&mut self, verb: String, id: ItemId, result: &ToolResult) {
         self.failed.clear();
         if let Some(change) = result.envelope.data.change() {
-            // The numbers of earlier reads are no longer those of the file.
+            // Line numbers of earlier reads no longer match the file.
             self.done.retain(|(verb, _)| !verb.starts_with("read"));
             let diff = change.diff.as_deref().unwrap_or_default();
             let count = |sign: char, head: &str| {
@@ -105,11 +105,11 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
                         files[at].add(verb, entry.id, result);
                     }
                 }
-                // The list itself is recapped.
+                // The to-do list has its own recap.
                 None if matches!(&*result.envelope.data.observation, Observation::Todos(_)) => {}
                 None => {
                     let (what, how) = action(result, calls.get(&*result.call_id).copied());
-                    // Of the same run only the last counts.
+                    // Keep only the last of identical runs.
                     ran.retain(|(known, _)| *known != what);
                     let line = format!("{} {what}{how}", entry.id);
                     ran.push((what, line));
@@ -127,7 +127,7 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
         if u64::from(estimate(&whole)) <= max_tokens {
             return whole;
         }
-        // The oldest actions go before the oldest words, and the list of files goes last.
+        // Cut the oldest actions first, then the oldest words, then the list of files.
         let Some(at) = [2, 0, 1].into_iter().find(|at| sections[*at].1.len() > 1) else { return whole };
         let lines = &mut sections[at].1;
         let less = (lines.len() / 4).max(1);
@@ -138,7 +138,7 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
 fn written(sections: &[(&str, Vec<String>)]) -> String {
     let mut out = String::from("[Steps folded to save room; Recall {\"id\":n} opens #n.");
     for (heading, lines) in sections.iter().filter(|(_, lines)| !lines.is_empty()) {
-        // Words stand as they were said.
+        // What the agent said is quoted without bullets.
         let between = if *heading == SAID { "\n" } else { "\n- " };
         out.push_str(&format!("\n{heading}{between}{}", lines.join(between)));
     }
@@ -146,7 +146,7 @@ fn written(sections: &[(&str, Vec<String>)]) -> String {
     out
 }
 
-/// The newest words whole, as many as fit, in the order in which they were said.
+/// The newest words that fit, in their original order; each whole.
 fn kept_words(words: &[&str], max_tokens: u32) -> Vec<String> {
     let mut left = max_tokens;
     let mut kept: Vec<String> = Vec::new();
@@ -164,7 +164,7 @@ fn kept_words(words: &[&str], max_tokens: u32) -> Vec<String> {
     kept
 }
 
-/// The file that a call was about, and what it did there. Searches and commands are told by what they ran.
+/// The file that a call was about, and what it did there. `None` for searches and commands.
 fn file_of(result: &ToolResult, call: Option<&ToolCall>) -> Option<(String, String)> {
     let data = &result.envelope.data;
     if let Some(view) = data.view() {
@@ -178,7 +178,7 @@ fn file_of(result: &ToolResult, call: Option<&ToolCall>) -> Option<(String, Stri
     is_told.then(|| (path.to_owned(), touch.into_str().to_owned()))
 }
 
-/// Any other call: what ran, and how it ended, for a failure or a check with the line that tells most.
+/// Any other call: what ran and how it ended, with the most telling line for a failure or a check.
 fn action(result: &ToolResult, call: Option<&ToolCall>) -> (String, String) {
     let envelope = &result.envelope;
     let failed = match (envelope.data.exit_code().filter(|code| *code != 0), envelope.status) {
@@ -197,7 +197,7 @@ fn action(result: &ToolResult, call: Option<&ToolCall>) -> (String, String) {
         _ => {
             let subject =
                 envelope.data.subject().map(str::to_owned).or_else(|| values(call?)).unwrap_or_default();
-            // A tool that was looked up answers under the name of the lookup.
+            // A tool called through a lookup has the lookup's name in its result.
             let tool = call.map_or(&*result.tool, |call| &*call.name);
             format!("{tool} {}", text::one_line(&subject, COMMAND_CHARS)).trim_end().to_owned()
         }
@@ -216,7 +216,7 @@ fn action(result: &ToolResult, call: Option<&ToolCall>) -> (String, String) {
     (subject, format!("{failed}{line}"))
 }
 
-/// What it was called with, such as the address of a page, or the number of an issue.
+/// The argument values, such as the address of a page or the number of an issue.
 fn values(call: &ToolCall) -> Option<String> {
     let args = call.parsed_args().ok()?;
     let values = args.as_object()?.values().filter_map(|value| match value {
@@ -230,7 +230,7 @@ fn values(call: &ToolCall) -> Option<String> {
 fn telling_line(body: &str) -> Option<&str> {
     static FRAME: Pattern = Pattern::new(r#"^(\d+: \w|at \S+[:/(]|File ")"#);
     static PASSED: Pattern = Pattern::new(r"\b\d+ (?:tests? )?pass(?:ed|ing)\b");
-    // A line that ends with a colon announces what tells.
+    // A line that ends with a colon only introduces the next one.
     let tells = |line: &&str| !line.is_empty() && !line.ends_with(':') && !FRAME.is_match(line);
     let lines = || body.lines().map(str::trim).filter(tells);
     lines().rfind(|line| lines::is_error(line) || PASSED.is_match(line)).or_else(|| lines().next_back())
@@ -267,7 +267,7 @@ pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
     (!lines.is_empty()).then(|| format!("\nIn view at this point:{lines}"))
 }
 
-/// Sorted ranges, with those that touch as one.
+/// Sorted ranges, merged where they touch.
 fn joined(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut joined: Vec<(u64, u64)> = Vec::new();
     for (from, to) in ranges {

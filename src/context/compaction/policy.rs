@@ -1,7 +1,6 @@
-//! Decides before every request whether the past is rewritten: at the user's turn if that pays, with a cold
-//! cache, or at the soft cap; never within a turn because it pays. A rewrite costs the prompt cache from its
-//! first change on (at the cap it begins where that costs least), and where the model binds its reasoning to the past, the
-//! reasoning too. Shared by the live agent and the trace replay; the caller applies and logs.
+//! Decides before every request whether the past is rewritten: at the user's turn if that pays, when the prompt cache has
+//! expired, or at the soft cap; never within a turn because it pays. A rewrite costs the cache from its first change on,
+//! and the reasoning too if the model binds it to the past. Shared by the live agent and the trace replay; the caller applies and logs.
 
 use super::fold_plan::{FoldGoal, FoldPlan};
 use super::thresholds::Thresholds;
@@ -29,17 +28,17 @@ pub struct PolicyInputs<'a> {
 pub fn limit(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.compression_threshold) as u64;
     let limit = share.saturating_sub(settings.output_reserve_tokens).max(1);
-    // Leaves room: estimates may be off by a few percent, and one step may add some thousand tokens.
+    // 10% of the tier stays free: estimates may be off by a few percent, and a step may add some thousand tokens.
     settings.tier_tokens.map_or(limit, |tier| limit.min(tier * 9 / 10))
 }
 
-/// Well below the trigger, or every request would compact again.
+/// Well below the trigger, so that not every request compacts again.
 pub fn low_water(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.low_water) as u64;
     share.min(limit(settings) * 6 / 10)
 }
 
-/// The size above which the past is folded: before the stages at the limit, which know less about what will be used.
+/// The size above which the past is folded. Lower than `limit`: the stages there know less about what will be used.
 fn soft_cap(settings: &ContextSettings, limits: &Thresholds) -> u64 {
     limits.soft_cap.min(limit(settings) * 19 / 20)
 }
@@ -49,7 +48,7 @@ pub fn fold_is_near(size: u64, settings: &ContextSettings, limits: &Thresholds) 
     size > soft_cap(settings, limits) * 8 / 10
 }
 
-/// If folding can't get a request below this, in tokens, it needs a summary.
+/// A request that folding can't get below this, in tokens, needs a summary.
 pub fn early(settings: &ContextSettings) -> u64 {
     limit(settings) * 8 / 10
 }
@@ -100,7 +99,7 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
         let is_result = |at: usize| matches!(&*history.entries()[at].item, Item::ToolResult(_));
         let steps = (1..history.entries().len()).filter(|at| is_result(at - 1) && !is_result(*at));
         let later = steps.clone().step_by(steps.count() / PLACES_TRIED + 1);
-        // The newest views leave only if the oldest of them can.
+        // A plan that starts later keeps all newest views, because it can't fold the oldest of them.
         let goal = FoldGoal { view_landing: u64::MAX, ..goal };
         let later = later.map(|first| FoldPlan::new(history, first, &limits, goal));
         let deep = later.filter(|later| freed(later) * 3 >= freed(&plan) * 2);

@@ -1,5 +1,5 @@
-//! A view that stays while the edits after it leave is sent as they left the file: with its old lines, a model would
-//! edit text that is gone. The diffs in the log give them exactly; what doesn't fit together stays as it was read. Pure.
+//! Updates a view that stays while the edits after it leave: with its old lines, a model would edit text that is gone.
+//! Applies the diffs in the log; if they don't fit, the view stays as it was read. Pure.
 
 use super::working_set;
 use crate::history::entry::HistoryEntry;
@@ -8,7 +8,7 @@ use base::model::item::Item;
 
 const MARK: &str = "with your edits since]";
 
-/// `view` after `later` results, which come with whether they leave; `None` if none that leaves changed its file.
+/// `view` updated up to the last of the `later` edits that leaves (flagged `true`); `None` if no such edit changed its file.
 pub fn renewed<'a>(
     view: &HistoryEntry,
     later: impl Iterator<Item = (&'a HistoryEntry, bool)>,

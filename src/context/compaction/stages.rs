@@ -1,5 +1,5 @@
-//! The compaction stages for a request over its limit, gentle ones first; the last resort cuts long texts, each mark naming the
-//! id by which the model gets the original. Shared by the live agent and the trace replay; the caller applies and logs a stage
+//! The compaction stages for a request over its limit, gentle ones first; the last one cuts long texts and marks each with the
+//! id to Recall it by. Shared by the live agent and the trace replay; the caller applies and logs a stage
 //! and asks the model for a summary.
 
 use super::fold_plan::{FoldGoal, FoldPlan};
@@ -19,7 +19,7 @@ use base::model::item::{Item, ItemId, LEFT_OUT, Summary};
 pub enum CompactionStage {
     Adopt(Vec<Batch>),
     Summarize,
-    /// Everything before the item is reduced to the facts of the state block.
+    /// Replaces everything before the item with the facts of the state block.
     Archive {
         before: ItemId,
         summary: Summary,
@@ -29,19 +29,19 @@ pub enum CompactionStage {
 
 #[derive(Clone, Copy, Debug)]
 pub struct SizeTarget {
-    /// What must be reached; the newest views of files leave only for this.
+    /// The size that must be reached; the newest views of files leave only for this.
     pub most: u64,
-    /// Where a stage should land, so that the next steps don't need one.
+    /// The size a stage aims for, so that the next steps don't need another one.
     pub landing: u64,
 }
 
 impl SizeTarget {
-    /// For a request that wouldn't fit into the window: deeper would take what the next edits need.
+    /// For a request that wouldn't fit into the window. Doesn't aim lower, because the next edits need what is left.
     pub fn hard(room: u64) -> Self {
         Self { most: room, landing: room * 3 / 4 }
     }
 
-    /// For a request over its limit; `fixed` tokens aren't history.
+    /// For a request over its limit; `fixed` tokens lie outside the history.
     pub fn gentle(settings: &ContextSettings, fixed: u64) -> Self {
         let low_water = policy::low_water(settings);
         let landing = low_water.saturating_sub(fixed).max(low_water / 4);
@@ -51,7 +51,7 @@ impl SizeTarget {
 
 #[derive(Clone, Copy, Debug)]
 enum StageKind {
-    /// All calls but those of the newest requests, in the order of the fold plan.
+    /// Folds all calls but those of the newest requests, in the order of the fold plan.
     Fold {
         keep_requests: u64,
     },
@@ -63,10 +63,10 @@ enum StageKind {
 
 use StageKind::Fold;
 
-/// Newest views stop leaving at this percentage of what must be reached.
+/// Newest views stop leaving at this percentage of the size that must be reached.
 const VIEW_SHARE: u64 = 88;
 
-/// User text and the last steps stay unchanged.
+/// Keeps user text and the last steps unchanged.
 const GENTLE: &[StageKind] = &[Fold { keep_requests: 4 }, StageKind::Summarize, Fold { keep_requests: 2 }];
 
 /// For a request that wouldn't fit into the window.
@@ -126,7 +126,7 @@ impl CompactionStages {
             StageKind::Summarize => return Some(CompactionStage::Summarize),
             StageKind::FactsAlone => return facts_alone(history, target),
             StageKind::CutLongest => cut_longest(history, target.most),
-            // If a step has more results than the window can show.
+            // For a step whose results alone exceed the window.
             StageKind::LastResults => fold(target.most / 2, target.most / 2, 0, true, "results of one step"),
         };
         (!batches.is_empty()).then_some(CompactionStage::Adopt(batches))
@@ -160,7 +160,7 @@ fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
     let work_cap = cap(&work, room.saturating_sub(requests.iter().sum()).max(room / 2));
     let work_takes: u64 = work.iter().map(|size| (*size).min(work_cap)).sum();
     let request_cap = cap(&requests, room.saturating_sub(work_takes));
-    // A note stays one: in another form its text would pass for the arguments of its first call.
+    // A note must stay a note: in another form its text would be taken for the arguments of its first call.
     let mut cut = [FormName::Note, FormName::Folded, FormName::Pointer].map(|form| (form, Vec::new()));
     for entry in free {
         let most = if is_request(entry) { request_cap } else { work_cap };
@@ -169,7 +169,7 @@ fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
         }
         let is_note = matches!(entry.form(), FormName::Note | FormName::Folded);
         let short = match &*entry.item {
-            // A thought can't be cut: its signature covers all of it.
+            // Reasoning can't be cut: its signature covers all of it.
             Item::Reasoning(_) => continue,
             Item::Image(image) if !is_note => image.placeholder(LEFT_OUT),
             Item::ToolCall(_) if !is_note => forms::short_args(entry.id, entry.text(), most),
@@ -184,7 +184,7 @@ fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
     cut.map(|(form, texts)| Batch::with_texts(texts, form, CauseKind::Trim.because("long texts"))).collect()
 }
 
-/// The largest size to which all can be cut so that together they fit into `room`.
+/// The largest size to which all texts can be cut so that together they fit into `room`.
 fn cap(sizes: &[u64], room: u64) -> u64 {
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();

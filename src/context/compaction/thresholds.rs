@@ -14,46 +14,46 @@ pub struct Thresholds {
     /// The largest output of each kind that is sent in full on arrival.
     pub run_tokens: u32,
     pub view_tokens: u32,
-    /// Of commands that show text, such as `cat` or `git diff`.
+    /// Output of commands that show text, such as `cat` or `git diff`.
     pub shown_tokens: u32,
     pub search_tokens: u32,
-    /// Of sub-agents, web pages and MCP servers.
+    /// Output of sub-agents, web pages and MCP servers.
     pub other_tokens: u32,
-    /// What a fresh reference names stays complete this long.
+    /// How long an item stays complete after a later result refers to it.
     pub fresh_requests: u64,
-    /// Younger calls are never folded by choice.
+    /// Younger calls are folded only when they must be.
     pub keep_requests: u64,
-    /// The newest view of a file is among the last to go for this long, all together up to `view_budget`;
-    /// after an edit, only until the file was left alone for `alone_requests`.
+    /// How long the newest view of a file is spared, all together up to `view_budget`; after an edit only until the file
+    /// was left alone for `alone_requests`.
     pub view_requests: u64,
     pub view_budget: u64,
     pub alone_requests: u64,
-    /// Unless its file is being edited, a view that was this old at the last rewrite isn't spared again.
+    /// A view this old at the last rewrite isn't spared again, unless its file is being edited.
     pub unused_requests: u64,
-    /// How much the age of these views counts, relative to other results.
+    /// Factors for the age of these views, relative to other results.
     pub edited_weight: f64,
     pub read_weight: f64,
-    /// The agent's words and everything in one note.
+    /// Limits for the agent's words in a note, and for recent and older notes.
     pub words_tokens: u32,
     pub note_tokens: u64,
     pub old_note_tokens: u64,
     pub closing_turns: usize,
-    /// Above `soft_cap` the history is folded to `landing`.
+    /// Above `soft_cap` the history is folded down to `landing`.
     pub soft_cap: u64,
     pub landing: u64,
-    /// Newest views stop leaving at this percentage of the cap.
+    /// Newest views stop leaving at this percentage of the soft cap.
     pub view_share: u64,
-    /// Where it lands when the cache has expired and everything is read uncached, and at the user's turn.
+    /// Landing sizes with an expired cache, and at the user's turn.
     pub cold_landing: u64,
     pub turn_landing: u64,
-    /// Tokens that a rewrite must save at the user's turn, and with a cold cache.
+    /// Tokens that a rewrite must save at the user's turn, and with an expired cache.
     pub epoch_saves: u64,
     pub cold_epoch_saves: u64,
     pub epoch_requests: u64,
 }
 
 impl Thresholds {
-    /// The thresholds in a window of `window` tokens: in a small one the sizes shrink with it.
+    /// The thresholds for a window of `window` tokens; in a small one the sizes shrink with it.
     pub fn of(profile: Profile, window: u64) -> Self {
         let column = match profile {
             Profile::Eco => 0,
@@ -63,10 +63,10 @@ impl Thresholds {
         let small = |tokens: [u32; 3], share: u64| {
             tokens[column].min(u32::try_from(window / share).unwrap_or(u32::MAX))
         };
-        // The views of a few files are most of a small window; one of 32k has no room for them.
+        // The views of a few files would fill a small window; one of 32k has no room for them.
         let is_small = window < WIDE_WINDOW_TOKENS;
         let keeps_views = is_small && window >= 3 * TINY_WINDOW_TOKENS && profile != Profile::Eco;
-        // Each as eco, default, high.
+        // Arrays are eco, default, high.
         Self {
             run_tokens: small([2_000, 2_500, 4_000], 8),
             view_tokens: small([30_000; 3], 3),

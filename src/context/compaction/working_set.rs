@@ -32,7 +32,7 @@ fn view(item: &Item) -> Option<&View> {
     envelope.data.view()
 }
 
-/// The first and the last line of a view; the last is `u64::MAX` if unknown.
+/// The first and last line of a view; `u64::MAX` if the last is unknown.
 pub fn range(item: &Item) -> (u64, u64) {
     let lines = view(item).map(|view| (view.start_line, view.end_line)).unwrap_or_default();
     (lines.0.unwrap_or(1), lines.1.unwrap_or(u64::MAX))
@@ -45,7 +45,7 @@ pub fn changed_path(item: &Item) -> Option<(&str, bool)> {
     Some((data.path()?, matches!(*data.observation, Observation::Write(_)))).filter(|_| applied)
 }
 
-/// The path of an edit that failed: only its arguments name it.
+/// The path of an edit that failed; only its arguments have it.
 pub fn failed_edit(result: &ToolResult, call: &ToolCall) -> Option<String> {
     let failed = result.envelope.status == Status::Error && EDITS.contains(&&*result.tool);
     Some(call.parsed_args().ok().filter(|_| failed)?.get("path")?.as_str()?.to_owned())
@@ -53,10 +53,10 @@ pub fn failed_edit(result: &ToolResult, call: &ToolCall) -> Option<String> {
 
 const EDITS: [&str; 3] = ["Edit", "MultiEdit", "Write"];
 
-/// After so many requests of a turn, files that only earlier turns touched aren't spared.
+/// After this many requests of a turn, files that only earlier turns touched aren't spared.
 const NEW_TURN_REQUESTS: u64 = 3;
 
-/// By how much the age of a result counts when room is needed, if not once.
+/// Factors on the age of results when room is needed; 1 for all others.
 pub struct Views(HashMap<ItemId, f64>);
 
 impl Views {
@@ -66,7 +66,7 @@ impl Views {
         let mut weights: HashMap<ItemId, f64> =
             superseded(entries).into_iter().map(|id| (id, STALE_WEIGHT)).collect();
         let age = |entry: &HistoryEntry| now.saturating_sub(entry.arrived_at);
-        // The newest change of each file, and when anything happened to it last.
+        // Files changed since, and when each file was last used.
         let mut changed: HashSet<&str> = HashSet::new();
         let mut touched: HashMap<&str, u64> = HashMap::new();
         let mut tokens = 0;
@@ -104,7 +104,7 @@ impl Views {
             let edited = changed.contains(path) || named;
             let weight = if edited { limits.edited_weight } else { limits.read_weight };
             weights.insert(entry.id, weight);
-            // A view that only has what is new needs the one that it refers to.
+            // A view with only new lines needs the view that it refers to.
             weights.extend(references::of(entry).map(|id| (id, weight)));
         }
         Self(weights)
@@ -115,12 +115,12 @@ impl Views {
     }
 }
 
-/// A sub-agent's report: getting it again would take many requests.
+/// A sub-agent's report is kept longer: getting it again would take many requests.
 fn is_report(item: &Item) -> bool {
     matches!(item, Item::ToolResult(result) if &*result.tool == "Task" && result.envelope.status == Status::Success)
 }
 
-/// Whether the user's message names the file: then it is edited long after it was read, too.
+/// Whether the user's message names the file; such files are often edited long after they were read.
 fn is_named(path: &str, message: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
@@ -129,10 +129,10 @@ fn is_named(path: &str, message: &str) -> bool {
         .any(|(at, _)| !message[..at].ends_with(in_word) && !message[at + name.len()..].starts_with(in_word))
 }
 
-/// Before anything that isn't stale.
+/// Higher than any other weight, so that stale results leave first.
 pub const STALE_WEIGHT: f64 = 10_000.0;
 
-/// Edits that failed before another of the same file, and views that are stale: a later view covers the same or a wider
+/// Edits that failed before another edit of the same file, and stale views: a later view covers the same or a wider
 /// range, the file was rewritten, or it was changed and a later view shows at least half of the range.
 pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
     let mut later: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
@@ -152,7 +152,7 @@ pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
         if let Some((path, whole)) = changed_path(&entry.item) {
             *changed.entry(path).or_default() |= whole;
         }
-        // A view sent in a smaller form can neither become stale nor replace anything.
+        // A view sent in a smaller form can't become stale or replace another.
         if entry.form() > FormName::Filtered {
             continue;
         }
@@ -164,7 +164,7 @@ pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
             from <= start && end <= to
                 || changed.contains_key(path) && shared >= (end.saturating_sub(start) / 2).max(1)
         };
-        // A view that only has what is new needs the earlier one and can't replace it.
+        // A view with only new lines needs the earlier one and can't replace it.
         let whole = entry.form() == FormName::Full;
         if views.iter().any(covers) || changed.get(path) == Some(&true) {
             stale.insert(entry.id);

@@ -1,4 +1,4 @@
-//! Shortens long texts: the middle is cut out, but for lines that look like errors; a line only if it alone is too long. Pure.
+//! Shortens long texts by cutting out the middle, except lines that look like errors; a single line is cut only if it is too long. Pure.
 
 use super::lines;
 use crate::tokens::estimate::estimate;
@@ -11,7 +11,7 @@ pub fn head_and_tail(whole: &str, max_bytes: usize) -> (&str, &str, usize) {
     (&whole[..head], &whole[tail..], tail - head)
 }
 
-/// Shares of the budget for the head and for the middle; the tail gets the rest. Many errors may take more.
+/// Shares of the budget for the head and for errors in the middle (more if there are many); the tail gets the rest.
 const HEAD: f64 = 0.4;
 const BETWEEN: f64 = 0.2;
 const ERRORS: f64 = 0.6;
@@ -46,7 +46,7 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     let rest = (1.0 - between) / (1.0 - BETWEEN);
     take(&mut (0..lines.len()), &mut keep, budget * HEAD * rest);
     take(&mut (0..lines.len()).rev(), &mut keep, budget * (1.0 - HEAD - BETWEEN) * rest);
-    // Reports first, then lines that only resemble one, each with the line after it.
+    // Clear error lines first, then lines that may be one, each with the line after it.
     take(&mut errors.into_iter(), &mut keep, budget * between);
     let others: Vec<usize> = (0..lines.len())
         .filter(|&index| lines::may_be_error(&lines[index]))
@@ -59,7 +59,7 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     Some(with_gaps(&lines, &keep))
 }
 
-/// A hole of so few lines isn't worth its mark.
+/// A shorter gap isn't worth its mark.
 const LEAST_GAP: usize = 3;
 
 fn with_gaps(lines: &[String], keep: &[bool]) -> String {

@@ -1,5 +1,5 @@
-//! Equal failures of one output are told once, with their count: of the others only the headings stay. Failures are equal if they
-//! differ only in the test's own name and in line numbers. Pure.
+//! Repeated failures of one output are shown once, with their count; the others keep only their headings. Failures are
+//! the same if they differ only in the test's own name and in line numbers. Pure.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ const TRACEBACK: &str = "Traceback (most recent call last):";
 const LEAST_LINES: usize = 4;
 
 struct Failure {
-    /// The first line behind the heading, and the end.
+    /// The first line after the heading, and the end.
     body: usize,
     end: usize,
     key: String,
@@ -62,7 +62,7 @@ fn failures(lines: &[&str]) -> Vec<Failure> {
         };
         let body = if has_heading { at + 1 } else { at };
         let next = lines[at + 1..].iter().position(ends).map_or(lines.len(), |n| at + 1 + n);
-        // A traceback ends with the error.
+        // A traceback without a heading ends with its error line.
         let end = if has_heading { next } else { (next + 1).min(lines.len()) };
         if end - body >= LEAST_LINES {
             found.push(Failure { body, end, key: key(lines[at], &lines[body..end]) });

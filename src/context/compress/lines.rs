@@ -1,14 +1,14 @@
-//! Lines of output by what they say: errors, by words common to all tools; neighbors that are equal or only count up, which are
-//! folded; successes, which are only counted. Measurements (a loss, a duration) stay: they are what was asked for. Pure.
+//! Classifies lines of output: errors, by words common to all tools; neighbors that are equal or only count up, which are
+//! folded; successes, which are only counted. Measurements (a loss, a duration) stay because they are often the point. Pure.
 
 use std::collections::HashSet;
 
 use base::pattern::Pattern;
 
-/// Also `AssertionError`, `assertion … failed`, pytest's `E   assert`, `--- FAIL:` and the marks of JavaScript runners.
+/// Also matches `AssertionError`, `assertion … failed`, pytest's `E   assert`, `--- FAIL:` and the marks of JavaScript runners.
 static ERROR: Pattern = Pattern::new(include_str!("error.regex"));
 
-/// The longest line that is examined, in bytes: longer ones are data.
+/// Longer lines, in bytes, are data and aren't examined.
 const LINE_BYTES: usize = 1_000;
 
 pub fn is_error(line: &str) -> bool {
@@ -22,7 +22,7 @@ pub fn may_be_error(line: &str) -> bool {
     SIGNS.split(',').any(|sign| line.contains(sign))
 }
 
-/// Indices of the error lines: the first of each kind, then the others.
+/// Indices of the error lines: first one of each kind, then the others.
 pub fn errors_first_of_each_kind<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<usize> {
     let mut kinds: HashSet<String> = HashSet::new();
     let (mut first, mut others) = (Vec::new(), Vec::new());
@@ -46,7 +46,7 @@ pub fn fold_repeats(text: &str) -> Option<String> {
         let mut end = at + 1;
         // Text without letters (a table of numbers) may be exactly what was asked for.
         let foldable = shapes[at].0.bytes().any(|b| b.is_ascii_alphabetic());
-        // In errors, digits are places: only identical lines are folded.
+        // Numbers in errors may be locations, so only identical lines are folded.
         let places = foldable && is_error(lines[at]);
         while foldable
             && end < lines.len()
@@ -137,7 +137,7 @@ pub fn reduce_successes(text: &str) -> Option<String> {
     reduced.then(|| out.join("\n"))
 }
 
-/// Whether a line ends in success: a passed test about errors isn't an error.
+/// Whether the line reports success: a passed test about errors isn't an error.
 fn ends_well(line: &str) -> bool {
     let last = line.trim_end().rsplit(' ').next().unwrap_or_default().to_ascii_lowercase();
     matches!(last.as_str(), "ok" | "passed" | "pass")

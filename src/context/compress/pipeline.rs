@@ -1,5 +1,5 @@
-//! What a result loses before it is first sent. Filters only touch new text, so they never break the prompt cache, and are
-//! near-lossless: noise and repetition go, errors and places stay, and a line points to what was left out. Pure.
+//! Filters a result before it is first sent, so they never break the prompt cache. They are nearly lossless: noise and
+//! repetition go, errors and locations stay, and a line points to what was left out. Pure.
 
 use std::borrow::Cow;
 
@@ -13,19 +13,19 @@ use base::sanitize;
 pub struct FilterOptions {
     pub shape: Shape,
     pub max_tokens: u32,
-    /// Of the whole, if the text is a part of it.
+    /// Lines of the whole text, if this is a part of it.
     pub lines: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Text that was asked for as it is: cut, if at all, at one end.
+    /// Text that was asked for as it is; only its end is cut off.
     Text,
     /// A command's output, where repetition is noise.
     Log,
 }
 
-/// Up to this size, in bytes, what a filter would save isn't worth a hole.
+/// Up to this size, in bytes, filtering a log saves too little.
 const SMALL_BYTES: usize = 6_000;
 /// A filter must save this share.
 const LEAST_SAVED: f64 = 0.3;
@@ -64,8 +64,8 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
 
 static PYTEST_DOTS: Pattern = Pattern::new(r"^\.[.sx]* +\[ *\d+%\]$");
 
-/// What a terminal would show: escape sequences vanish, a carriage return restarts its line (of a progress bar only the
-/// last state stays), trailing blanks and longer runs of empty lines go: two in a row are code that may be edited.
+/// What a terminal would show: no escape sequences, only the last state of a progress bar, no trailing blanks. Of empty
+/// lines, two in a row stay because they may be code that will be edited.
 fn on_terminal(text: &str) -> Cow<'_, str> {
     let noise = ["\n\n\n\n", " \n", "%]\n"];
     if !text.contains(['\r', '\u{1b}', '\u{8}']) && !noise.iter().any(|noise| text.contains(noise)) {
@@ -92,7 +92,7 @@ fn on_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The last state of an overwritten line: the text after the last carriage return that isn't blank.
+/// The last non-blank state of a line overwritten with carriage returns.
 fn overwritten(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or("")
 }

@@ -1,5 +1,5 @@
-//! `ToolResultCompressor`: the form in which a result is first sent, and its short form for a summary. Nothing of it was sent
-//! yet, so no cache breaks; the form is logged with its text because it depends on what was in view.
+//! `ToolResultCompressor`: the form in which a result is first sent, and its short form for a summary. No cache breaks, as
+//! nothing was sent yet; the form is logged with its text because it depends on what was in view.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use base::model::item::{Item, ItemId, ReminderTopic, ToolResult};
 
 /// The smallest observation that is compared with earlier ones, in bytes.
 const COMPARED_FROM: usize = 500;
-/// How many requests back an observation still counts as in view for a reference.
+/// For this many requests, an observation counts as in view for a reference.
 const IN_VIEW: u64 = 15;
 
 const SUMMARY_TOKENS: u32 = 400;
@@ -65,19 +65,19 @@ impl ToolResultCompressor {
         })
     }
 
-    /// Its ends and errors, for the model that writes a summary.
+    /// Head, tail and errors, for the model that writes a summary.
     pub fn for_summary(result: &ToolResult) -> String {
         let wire = result.envelope.wire();
         cut::head_tail(&wire, SUMMARY_TOKENS).unwrap_or_else(|| wire.into_owned())
     }
 }
 
-/// Programs that print text as it is, or that narrow it to what was asked for.
+/// Programs whose output is text shown as it is or narrowed to what was asked for.
 const SHOW_TEXT: [&str; 14] =
     ["cat", "sed", "head", "tail", "nl", "less", "bat", "awk", "cut", "grep", "rg", "ag", "jq", "diff"];
 const GIT_TEXT: [&str; 5] = ["diff", "show", "log", "blame", "grep"];
 
-/// Whether the last program of each pipe shows text: it is wanted as it is, like a Read.
+/// Whether the last program of each pipe shows text, which is wanted as it is, like a Read.
 fn shows_text(command: &str) -> bool {
     let commands = command.split(['\n', ';']).flat_map(|line| line.split("&&")).map(str::trim);
     let mut commands = commands.filter(|one| !one.is_empty() && !one.starts_with("cd ")).peekable();
@@ -95,7 +95,7 @@ fn shows_text(command: &str) -> bool {
 }
 
 fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult) -> Option<String> {
-    // A repeated failure must be read again, whole.
+    // A repeated failure must be shown in full again.
     let path = working_set::viewed_path(&entry.item);
     let is_failed = result.envelope.status == Status::Error
         || result.envelope.data.exit_code().is_some_and(|code| code != 0);
@@ -117,7 +117,7 @@ fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult)
             continue;
         }
         let is_view = path.is_some() && working_set::viewed_path(&other.item) == path;
-        // Both are shortened in the same way, if at all.
+        // Equal results are shortened equally, so they can be compared whole.
         if before.envelope.wire() == result.envelope.wire() {
             let path = path.filter(|_| is_view);
             return Some(references::same(other.id, path, before.envelope.data.subject()));
@@ -135,7 +135,7 @@ fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult)
 
 const LEFT_OUT_FROM: usize = 8;
 
-/// The numbered lines of a view that no earlier view of the same content shows; ids replace the others.
+/// The lines of a view that no earlier view of the same content shows; ids replace the others.
 fn only_new(path: &str, now: &str, in_view: &[&HistoryEntry]) -> Option<String> {
     let numbered = |line: &str| line.split_once('\t').and_then(|(number, _)| number.parse::<u64>().ok());
     let mut shown: HashMap<u64, (ItemId, &str)> = HashMap::new();

@@ -1,4 +1,4 @@
-//! One item of the history: the form in which it is sent now, that message, and its size.
+//! One item of the history: its current form, the message sent for it, and its size.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +17,7 @@ pub struct HistoryEntry {
     pub pinned: bool,
     form: FormName,
     message: Option<Message>,
-    /// As sent now, and in full form.
+    /// Size as sent now, then in full form.
     tokens: u32,
     full_tokens: u32,
     /// Computed when the message is first sent, and again when the form changes.
@@ -48,7 +48,7 @@ impl HistoryEntry {
         self.form
     }
 
-    /// The message as sent now; `None` if a digest replaces it.
+    /// The message sent now; `None` if a note stands for it.
     pub fn message(&self) -> Option<&Message> {
         self.message.as_ref()
     }

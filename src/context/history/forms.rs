@@ -17,24 +17,23 @@ use base::text;
 /// Bytes kept of each string in a call's arguments.
 const POINTER_ARG: usize = 160;
 
-/// What stands for a result that is left out; `None` for anything else, or if it would not be shorter.
+/// The pointer for a result that is left out; `None` for other items, or if it would not be shorter.
 pub fn left_out(id: ItemId, item: &Item) -> Option<Message> {
     let Item::ToolResult(result) = item else { return None };
     let text = pointer(id, result);
     (text.len() < result.envelope.wire().len()).then(|| with_text(item, FormName::Pointer, &text.into()))
 }
 
-/// Text that others can write never gets the program's own role.
+/// Text that others can write never gets the system role.
 fn told(reminder: &Reminder, text: Arc<str>) -> Message {
     if reminder.about.is_ours() { Message::System(text) } else { Message::User(text) }
 }
 
-/// The message for `item` with a text that was decided (and recorded) when the form was adopted.
 pub fn with_text(item: &Item, form: FormName, text: &Arc<str>) -> Message {
     let text = Arc::clone(text);
     match item {
         _ if form == FormName::Folded => Message::Assistant(text.into()),
-        // It quotes what others wrote, so it isn't in the program's own role.
+        // A note quotes what others wrote, so it doesn't get the system role.
         _ if form == FormName::Note => Message::User(text),
         Item::User(_) | Item::Summary(_) | Item::Image(_) => Message::User(text),
         Item::Assistant { phase, .. } => Message::Assistant(AssistantText { text, phase: *phase }),
@@ -79,7 +78,7 @@ pub fn pointer(id: ItemId, result: &ToolResult) -> String {
     format!("[{}{subject}: {status}; result left out; full text: Recall {{\"id\":{}}}]", result.tool, id.0)
 }
 
-/// A call's arguments in about `max_tokens`, as one JSON object: long strings are cut, or only the mark stays.
+/// A call's arguments in about `max_tokens`, as one JSON object: long strings are cut, or only the mark is left.
 pub fn short_args(id: ItemId, args: &str, max_tokens: u64) -> String {
     if let Ok(whole) = serde_json::from_str::<Value>(args)
         && whole.is_object()

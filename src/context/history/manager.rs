@@ -1,5 +1,5 @@
 //! `HistoryManager`: the ordered entries, the running turn, and the only operations that change them. The log
-//! keeps everything; this is what is *sent* of it. Does no I/O.
+//! keeps everything; this holds what is *sent* of it. No I/O.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -17,18 +17,18 @@ pub struct HistoryManager {
     entries: UndoStack<HistoryEntry>,
     /// Index of the running turn's first entry; `entries.len()` if no turn is running.
     turn_start: usize,
-    /// Requests answered so far; the clock by which entries age.
+    /// Requests answered so far; entries age by this count.
     requests: u64,
     /// The value of `requests` at the last rewrite of something already sent.
     rewritten_at: u64,
-    /// What the last archives removed, newest last, for undo.
+    /// Entries that the last archives removed, newest last, for undo.
     archived: Vec<Vec<HistoryEntry>>,
     /// The newest item of the archives that can no longer be undone.
     beyond_undo: Option<ItemId>,
     goals: UndoStack<(ItemId, Option<Goal>)>,
 }
 
-/// A summary stays: it is younger than what follows it.
+/// A rewind doesn't remove a summary: its id is newer than the items after it.
 impl Undoable for HistoryEntry {
     fn goes(&self, to: ItemId) -> bool {
         self.id >= to && !is_summary(self)
@@ -39,7 +39,6 @@ impl Undoable for HistoryEntry {
 const UNDOABLE_ARCHIVES: usize = 3;
 
 impl HistoryManager {
-    /// Adds an item. A user message that begins a round starts the running turn.
     pub fn push(&mut self, id: ItemId, item: Arc<Item>, tokens: Option<u32>) -> &HistoryEntry {
         if item.begins_round() {
             self.turn_start = self.entries.all.len();
@@ -61,7 +60,7 @@ impl HistoryManager {
         matches!(last, Some(Message::System(_)))
     }
 
-    /// Whether the running turn has nothing from the model yet.
+    /// Whether the model hasn't replied in the running turn yet.
     pub fn at_turn_start(&self) -> bool {
         let running = self.entries.all.get(self.turn_start..).unwrap_or_default();
         let aside =
@@ -77,7 +76,7 @@ impl HistoryManager {
         self.requests += 1;
     }
 
-    /// Requests answered since the last rewrite, or since the beginning.
+    /// Requests answered since the last rewrite or the start of the session.
     pub fn requests_since_rewrite(&self) -> u64 {
         self.requests - self.rewritten_at
     }
@@ -102,7 +101,7 @@ impl HistoryManager {
         entry::upper_bound_of(&self.entries.all)
     }
 
-    /// The rounds, oldest first, as index ranges. Excludes what precedes the first user message (a summary).
+    /// The rounds as index ranges, oldest first, without what precedes the first user message (a summary).
     pub fn rounds(&self) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> = (0..self.entries.all.len())
             .filter(|&index| self.entries.all[index].item.begins_round())
@@ -129,7 +128,7 @@ impl HistoryManager {
         }
     }
 
-    /// `batch` with its texts, so that a version with other wording still replays the log byte for byte.
+    /// `batch` with its texts, so that a version with other wording can replay the log byte for byte.
     pub fn with_texts(&self, batch: &Batch) -> Batch {
         if !batch.texts.is_empty() || matches!(batch.form, FormName::Full | FormName::Gone) {
             return batch.clone();
@@ -155,7 +154,6 @@ impl HistoryManager {
         self.rewritten_at = self.requests;
         let cut = self.entries.all.partition_point(|entry| entry.id < before || is_summary(entry));
         let old: Vec<HistoryEntry> = self.entries.all.drain(..cut).collect();
-        // A call and its result stay together.
         let pinned = old.iter().filter(|entry| entry.pinned);
         let pinned: HashSet<Arc<str>> = pinned.filter_map(|entry| entry.call_id().cloned()).collect();
         let stays = |entry: &&HistoryEntry| match entry.call_id() {
@@ -228,14 +226,14 @@ impl HistoryManager {
         self.entries.rewinds()
     }
 
-    /// Pins or unpins an item: a pinned one keeps its form through compaction.
+    /// Pins or unpins an item; a pinned item keeps its form through compaction.
     pub fn pin(&mut self, id: ItemId, pinned: bool) {
         if let Some(index) = self.position(id) {
             self.entries.all[index].pinned = pinned;
         }
     }
 
-    /// Calls without a result, in order: after a crash or an interrupt they must get one.
+    /// Calls without a result, in order; after a crash or an interrupt they must get one.
     pub fn open_calls(&self) -> Vec<Arc<str>> {
         let mut open: Vec<Arc<str>> = Vec::new();
         for entry in &self.entries.all {
@@ -249,7 +247,7 @@ impl HistoryManager {
     }
 
     fn position(&self, id: ItemId) -> Option<usize> {
-        // Ids ascend except for a summary at the front, which is younger than what follows it.
+        // Ids ascend, except for a summary at the front, which is newer than the items after it.
         let (first, rest) = self.entries.all.split_first()?;
         if first.id == id {
             return Some(0);

@@ -1,4 +1,4 @@
-//! The items of the session, each with the form in which it is sent now.
+//! The session's items, each with the form in which it is sent now.
 
 pub mod entry;
 pub mod forms;

@@ -1,5 +1,5 @@
-//! The one place that guarantees what every provider demands: each call has exactly one result, right after
-//! its message, and every result has a call. Runs over every request; a sound history stays unchanged.
+//! Guarantees what every provider demands: each call has exactly one result, right after its message, and every
+//! result has a call. Runs on every request; a valid history stays unchanged.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Paired for Message {
 
 pub fn normalize<T: Paired>(messages: Vec<T>) -> Vec<T> {
     let mut sound: Vec<T> = Vec::with_capacity(messages.len());
-    // Calls of the current assistant message that still wait for their result, with their position.
+    // Calls of the current assistant message that have no result yet, with their position.
     let mut open: Vec<(Arc<str>, usize)> = Vec::new();
     let mut answering = false;
     for carrier in messages {

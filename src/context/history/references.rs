@@ -1,5 +1,5 @@
-//! Results sent as a reference to an earlier one: the sentences, and which items they name. A referenced item
-//! must stay complete while the reference is fresh, or a model that looked again would see nothing.
+//! Results sent as a reference to an earlier one: their wording, and which items they name. A referenced item
+//! must stay complete while the reference is fresh, or the model would have nothing to look at.
 
 use std::collections::HashSet;
 
@@ -33,7 +33,7 @@ pub fn of(entry: &HistoryEntry) -> impl Iterator<Item = ItemId> {
     refers.then(|| named(entry.text())).into_iter().flatten()
 }
 
-/// References to items no longer in view unchanged: they become pointers to their own originals.
+/// References to items no longer in view become pointers to their own originals.
 pub fn orphans(history: &HistoryManager) -> Option<Batch> {
     let in_view = |id: ItemId| history.entry(id).is_some_and(|entry| entry.form() <= FormName::Filtered);
     let orphan = |entry: &&HistoryEntry| {
@@ -55,7 +55,7 @@ pub fn orphans(history: &HistoryManager) -> Option<Batch> {
 
 fn named(text: &str) -> impl Iterator<Item = ItemId> {
     text.lines().filter(|line| line.starts_with('[')).filter_map(|line| {
-        // The last one stands in sessions from before November 27, 2026.
+        // The last one is in sessions from before November 27, 2026.
         let signs = ["unchanged since #", "the same output as #", "[as #"];
         let at = signs.iter().find_map(|sign| line.find(sign).map(|at| at + sign.len()))?;
         let digits = line[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len() - at);

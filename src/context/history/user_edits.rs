@@ -1,5 +1,5 @@
 //! User edits of single items: pin, drop, restore. Only makes plans; the agent applies and logs them. User
-//! text and the summary of archived rounds can't be dropped: the request would lose what it is about.
+//! text and the summary of archived rounds can't be dropped: the request would make no sense without them.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
     let recall = format!("Recall {{\"id\":{}}}", id.0);
     let (form, line) = match (&*entry.item, entry.form()) {
         (_, FormName::Gone) => return Err(format!("{id} was folded into a note already.")),
-        // One message for several items stays one, so that no call is separated from its result.
+        // The digest of several items stays one message, so that no call is separated from its result.
         (_, form @ (FormName::Folded | FormName::Note)) => {
             (form, format!("[folded steps: dropped by the user; the first: {recall}]"))
         }
@@ -94,7 +94,7 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
     })
 }
 
-/// Restores the item, a call with its result; if the note of its round is in the way, all that the note represents.
+/// Restores an item (a call with its result), or everything its round's note stands for if the note is in the way.
 fn restored(entries: &[HistoryEntry], at: usize) -> Result<UserEditPlan, String> {
     let id = entries[at].id;
     let part: Vec<&HistoryEntry> = match entries[at].form() {
@@ -106,7 +106,7 @@ fn restored(entries: &[HistoryEntry], at: usize) -> Result<UserEditPlan, String>
             let first = entries.iter().position(own).unwrap_or(at);
             let last = entries.iter().rposition(own).unwrap_or(at);
             let note = |index: &usize| matches!(entries[*index].form(), FormName::Note | FormName::Folded);
-            // An old digest is everything up to it; a note stands anywhere in its round.
+            // A digest of an older log stands for the gone items right after it; a note may be anywhere in its round.
             let digest = (0..=at).rev().find(|index| entries[*index].form() != FormName::Gone);
             let digest = digest.filter(|index| entries[*index].form() == FormName::Folded);
             match digest.or_else(|| (first..=last).find(note)) {
@@ -135,7 +135,7 @@ fn restored(entries: &[HistoryEntry], at: usize) -> Result<UserEditPlan, String>
     })
 }
 
-/// What the note at `note` represents: what is gone in its round, or behind a digest of older logs.
+/// The items that the note at `note` stands for: those gone in its round, or after a digest of older logs.
 fn represented(entries: &[HistoryEntry], note: usize) -> impl Iterator<Item = &HistoryEntry> {
     let begins = |entry: &HistoryEntry| entry.item.begins_round();
     let start = entries[..note].iter().rposition(begins).map_or(0, |start| start + 1);

@@ -20,7 +20,7 @@ pub struct Replayed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayCheck {
     Same,
-    /// The first difference, for the user.
+    /// The first difference, described for the user.
     Differs(String),
     /// Sent by an earlier version that recorded no hash.
     NoHash,
@@ -67,7 +67,7 @@ pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replay
 }
 
 fn compare(built: &Built, sent: &SentRecord, replay: &SessionReplay) -> ReplayCheck {
-    // Computed from the request's bytes, not from the figures the builder carried along.
+    // Hash the request's bytes, not the figures that the builder kept.
     let now = base::model::fingerprint::Parts::of(&built.request);
     if now.whole() == sent.hash {
         return ReplayCheck::Same;

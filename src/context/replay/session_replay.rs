@@ -1,5 +1,5 @@
-//! A session rebuilt from its log: the history at each point, the fixed parts, what was sent. Resume, replay
-//! and every view of a stored session use it. Reads no file and sends nothing.
+//! A session rebuilt from its log: the history at each point, the fixed parts, what was sent. Used to resume, to
+//! replay and to view stored sessions. Reads no file and sends nothing.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl SessionReplay {
         replay
     }
 
-    /// Applies one record. Returns whether it counts: a damaged log may repeat or reorder items.
+    /// Applies one record. Returns `false` if it is ignored: a damaged log may repeat or reorder items.
     pub fn apply(&mut self, record: &Record) -> bool {
         self.prefix.apply(record);
         match record {
@@ -68,7 +68,7 @@ impl SessionReplay {
                     self.truncated_to = self.calibration.report(request.estimated, usage.input);
                 }
             }
-            // What was learned about one model's tokenizer doesn't apply to another's.
+            // Calibration is specific to a model's tokenizer.
             Record::Model { .. } => self.calibration = Calibration::default(),
             Record::TurnEnd { .. } => self.history.end_turn(),
             Record::Meta(_) | Record::Frame(_) | Record::Sent(_) | Record::Beside { .. } => {}
@@ -94,7 +94,7 @@ impl SessionReplay {
         self.ledger_by(settings, &self.calibration)
     }
 
-    /// The same, summed by the model's own tokenizer if it is public; loads the tables.
+    /// Like `ledger`, but counted with the model's own tokenizer if that is public; loads its tables.
     pub fn counted_ledger(&self, settings: &ContextSettings) -> LedgerView {
         let mut calibration = self.calibration;
         if let Some(tokenizer) = Tokenizer::of_model(&self.prefix.parts().params.model) {

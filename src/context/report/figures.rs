@@ -25,7 +25,7 @@ pub struct Figures {
     pub compactions: u64,
     pub models: BTreeMap<String, ModelFigures>,
     pub failures: BTreeMap<&'static str, u64>,
-    /// What the program told the model on its own account, by topic.
+    /// Reminders sent to the model on the program's own initiative, by topic.
     pub nudges: BTreeMap<&'static str, NudgeFigures>,
     /// By local date, such as `2026-11-22`.
     pub days: BTreeMap<String, DayFigures>,
@@ -40,7 +40,7 @@ pub struct ToolFigures {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NudgeFigures {
     pub told: u64,
-    /// The next reply made a call.
+    /// How often the next reply made a call.
     pub followed: u64,
 }
 
@@ -76,7 +76,7 @@ pub struct DayFigures {
 }
 
 impl Figures {
-    /// `step` unless it was outside the turn.
+    /// `step` is `false` for requests outside the turn.
     pub fn add_request(&mut self, model: &str, usage: Option<&Usage>, ms: u64, step: bool) {
         let row = self.models.entry(model.to_owned()).or_default();
         let today = self.days.entry(clock::local_day(ms)).or_default();

@@ -23,7 +23,7 @@ impl Report {
         Ok(Self::sum(session.into_iter().collect(), 0))
     }
 
-    /// What was done in these state folders since then, in milliseconds since the Unix epoch.
+    /// Figures of the sessions in these state folders since `since`, in milliseconds since the Unix epoch.
     pub fn since(states: &[PathBuf], since: u64) -> Self {
         let logs: Vec<PathBuf> = states.iter().flat_map(|state| list::changed_since(state, since)).collect();
         Self::of_logs(&logs, since)

@@ -1,4 +1,4 @@
-//! The start of a reporting period as users write it.
+//! Parses the start of a reporting period.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

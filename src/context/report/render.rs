@@ -169,7 +169,7 @@ fn cost(total: &Figures) -> String {
     format!("{} ({})", dollars(sum), models.collect::<Vec<_>>().join(", "))
 }
 
-/// What a session cost, by model, as names and values.
+/// What a session cost, by model, as label and value.
 pub fn costs(report: &Report) -> Vec<(String, String)> {
     let total = &report.total;
     let mut rows = Vec::new();

@@ -21,14 +21,14 @@ use base::{clock, file, text};
 pub struct SessionReport {
     pub id: String,
     pub title: String,
-    /// The first and last moment that counts, in milliseconds since the Unix epoch.
+    /// The first and last counted moment, in milliseconds since the Unix epoch.
     pub began_ms: u64,
     pub ended_ms: u64,
     #[serde(flatten)]
     pub figures: Figures,
 }
 
-/// Reads a log in a project's `sessions` folder; only what was done since then counts. `None` if nothing was.
+/// Reads a log in a project's `sessions` folder, counting only records from `since` on. `None` if there are none.
 pub fn read(log: &Path, since: u64) -> io::Result<Option<SessionReport>> {
     let id = log.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut reading = Reading { since, ..Reading::default() };
@@ -36,7 +36,7 @@ pub fn read(log: &Path, since: u64) -> io::Result<Option<SessionReport>> {
     let mut lines = BufReader::with_capacity(256 * 1024, file);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {
-        // A torn line, or one of a later version, doesn't count.
+        // Skip a torn line or a record of a later version.
         if let Ok(record) = serde_json::from_slice(&line) {
             reading.record(record);
         }
@@ -67,7 +67,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Notes when the line was written; returns whether it counts.
+    /// Sets the current time; returns whether the record counts.
     fn counts_at(&mut self, ms: u64) -> bool {
         self.at = ms;
         let counts = ms >= self.since;
@@ -187,7 +187,7 @@ impl Reading {
     }
 }
 
-/// Files that differ from before, with the changed lines; minus what a rewind undid.
+/// Changed files with line counts, minus what a rewind undid.
 pub fn changed_files(
     lines: impl IntoIterator<Item = JournalRecord>,
     since: u64,

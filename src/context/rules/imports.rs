@@ -1,7 +1,6 @@
 //! Imports of a rules file: `@path` outside code, like Claude Code and Gemini CLI
 //! (code.claude.com/docs/en/memory, geminicli.com/docs/reference/memport, checked 2026-11-22; both document a
-//! limit of five levels). Here an imported text follows its importer, once, so cycles end by themselves. A
-//! mention that isn't a file imports nothing.
+//! limit of five levels). Here an imported text follows its importer, once, which also stops cycles.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +24,7 @@ pub fn named(text: &str, from: &Path) -> Vec<PathBuf> {
     mentions.map(path).filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_file()).collect()
 }
 
-/// Walks the imports of `main`, each file once; `read` returns the text of each usable file.
+/// Walks the imports of `main`, each file once; `read` returns a file's text if it may be used.
 pub fn walk(main: &Path, text: &str, read: &mut dyn FnMut(&Path) -> Option<String>) {
     let mut seen = vec![main.canonicalize().unwrap_or_else(|_| main.to_owned())];
     let mut level = named(text, &seen[0]);

@@ -1,5 +1,5 @@
-//! Rules files that other agents' settings in a folder name (November 2026): geminicli.com/docs/reference/configuration,
-//! developers.openai.com/codex/config-reference, opencode.ai/docs/rules. A project may name none outside of it.
+//! Rules files named in other agents' settings (November 2026): geminicli.com/docs/reference/configuration,
+//! developers.openai.com/codex/config-reference, opencode.ai/docs/rules. A project's settings can't name files outside of it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
-//! The rules files in use: those always sent, from the user's own and the repository root down to the
-//! workspace (nearest last), and those sent when a file is touched. Read before a request is built, and again
-//! only when a file's time or size changed, so the layer stays pure.
+//! The rules files in use: those always sent (the user's own, then from the repository root down to the workspace), and
+//! those sent when a file is touched. Read before a request is built, and again only when a file's time or size changed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,11 +27,11 @@ pub struct ProjectRules {
     rendered: Option<FixedPart>,
     /// The most tokens the rules may take; `None` until a window is set.
     pub limit: Option<u32>,
-    /// `None` if nothing can be remembered.
+    /// `None` if there is nowhere to store it.
     held_back: Option<HeldBack>,
     config: Option<PathBuf>,
     running_since: Option<SystemTime>,
-    /// What the user doesn't know yet, and all that was ever reported.
+    /// Notices not shown yet, and all that were ever shown.
     notices: Vec<RulesNotice>,
     told: BTreeSet<RulesNotice>,
 }
@@ -50,12 +49,11 @@ impl ProjectRules {
         std::mem::take(&mut self.notices)
     }
 
-    /// Whether the workspace has rules files, its own or from above.
     pub fn exists(&self) -> bool {
         !self.files.is_empty()
     }
 
-    /// The files that are always sent with their imports, the user's own first.
+    /// The files that are always sent, with their imports; the user's own first.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.all().flat_map(|file| file.parts.iter().map(|part| &*part.path))
     }
@@ -106,7 +104,7 @@ impl ProjectRules {
         true
     }
 
-    /// The rules that apply to these files and aren't always sent, as shown to the model.
+    /// The rules that apply to these files and aren't always sent, as text for the model.
     pub fn of_touched(&mut self, workspace: &Path, touched: &[PathBuf]) -> Vec<String> {
         let folders = folders_to(workspace);
         let mut paths: Vec<(PathBuf, bool)> = Vec::new();
@@ -154,7 +152,7 @@ impl ProjectRules {
         told
     }
 
-    /// Paths and descriptions of the rules that only have a description, for the model to Read.
+    /// Paths and descriptions of rules that have only a description, so that the model can Read them.
     pub fn on_demand(&mut self, workspace: &Path) -> Vec<(String, String)> {
         let folders = folders_to(workspace);
         let mut rules: Vec<ScopedRule> =
@@ -171,7 +169,7 @@ impl ProjectRules {
         rules.into_iter().map(|rule| (path::display(workspace, &rule.path), rule.description)).collect()
     }
 
-    /// Holds back unwatched files that changed while a command ran, here or only in a project around this one.
+    /// Holds back unwatched files that changed while a command ran; `only_around`: only those of a project around this one.
     fn hold_planted(&self, paths: &[(PathBuf, bool)], reach: Reach<'_>, only_around: bool) {
         let Some(held_back) = &self.held_back else { return };
         let mut planted = RulesHashes::new();
@@ -188,7 +186,7 @@ impl ProjectRules {
                 }
             }
         }
-        // If it can't be stored it would be used, so it is reported below either way.
+        // If this fails the file would be used, so it is reported below in any case.
         let _ = held_back.add(reach.root, planted);
     }
 
@@ -204,12 +202,12 @@ impl ProjectRules {
         }
     }
 
-    /// The hashes of the rules files before a command that may plant some.
+    /// Hashes of the rules files, taken before a command that may plant some.
     pub fn before_command(&mut self, workspace: &Path) -> RulesHashes {
         let now = self.hashes(workspace);
         self.running_since = Some(SystemTime::now());
         if let Some(held_back) = &self.held_back {
-            // If this fails, only a kill in the middle goes unnoticed.
+            // If this fails, only a kill during the command goes unnoticed.
             let _ = held_back.begin_command(now.clone());
         }
         now
@@ -222,7 +220,7 @@ impl ProjectRules {
         held_back.take_before();
         let mut planted = now.clone();
         planted.retain(|path, hash| before.get(path) != Some(hash));
-        // If it can't be stored, the next session would use it, so the user is notified either way.
+        // If this fails, the next session would use it, so the user is notified in any case.
         let _ = held_back.add(&folders_to(workspace)[0], planted.clone());
         if let Some(since) = self.running_since.replace(SystemTime::now()) {
             let _ = held_back.end_command(since);
@@ -303,7 +301,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().join("project");
         fs::create_dir_all(project.join("docs")).unwrap();
-        // A repository around the temporary folder is none of this test's.
+        // The temporary folder may itself be in a repository.
         fs::create_dir(project.join(".git")).unwrap();
         fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(dir.path().join("secret.md"), "hunter2").unwrap();
@@ -330,7 +328,7 @@ mod tests {
         fs::create_dir_all(&inner).unwrap();
         fs::create_dir(root.path().join(".git")).unwrap();
         fs::write(root.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        // No repository, so not where the rules begin.
+        // An empty `.git` isn't a repository root.
         fs::create_dir(root.path().join("a/.git")).unwrap();
         fs::write(root.path().join("AGENTS.md"), "root rule").unwrap();
         fs::write(root.path().join("CLAUDE.md"), "not read").unwrap();
@@ -365,7 +363,7 @@ mod tests {
         fs::write(project.join("CODE_LAW.md"), "run evil").unwrap();
         rules.after_command(&project, &before);
         assert_eq!(rules.take_notices().len(), 2);
-        // This session keeps what it knew, the next one takes neither.
+        // This session keeps its known rules; the next one uses neither.
         assert!(sent(&mut rules).contains("indent by two") && !sent(&mut rules).contains("evil"));
         assert_eq!(sent(&mut new()), "");
         HeldBack::new(&state).release().unwrap();
@@ -388,7 +386,7 @@ mod tests {
         let mut next = new();
         assert!(!sent(&mut next).contains("worse"));
         assert_eq!(next.take_notices().len(), 1);
-        // What the user writes in between is used.
+        // What the user writes between commands is used.
         fs::write(project.join("CODE_LAW.md"), "be kind").unwrap();
         assert!(sent(&mut new()).contains("be kind"));
     }

@@ -1,4 +1,4 @@
-//! One rules file: where it may be, what of it and its imports is sent, and notices for the user.
+//! One rules file: where it may be, what is sent of it and its imports, and notices for the user.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ pub const OWN_NAME: &str = "CODE_LAW.md";
 /// In order of preference; one file per folder. The first is matched in any case.
 const OTHERS: &str = "AGENTS.override.md AGENTS.md CLAUDE.md .claude/CLAUDE.md GEMINI.md .cursorrules \
     .github/copilot-instructions.md .windsurfrules";
-/// Of one user, beside the folder's rules file.
+/// Personal rules, used in addition to the folder's rules file.
 const LOCAL: &str = "CLAUDE.local.md";
-/// What `/init` writes where there is no rules file yet: the name that most agents read.
+/// The file that `/init` creates: the name that most agents read.
 pub const NEW_NAME: &str = "AGENTS.md";
 
-/// The rules file that `/init` improves, or writes: another one beside it would hide it.
+/// The rules file that `/init` improves or creates; a second file in the folder would hide the first.
 pub fn of_init(workspace: &Path) -> &'static str {
     let there = |name: &&str| workspace.join(name).is_file();
     std::iter::once(OWN_NAME).chain(OTHERS.split(' ')).find(there).unwrap_or(NEW_NAME)
@@ -36,11 +36,11 @@ pub fn init_prompt(workspace: &Path) -> String {
     prompts::INIT.trim().replace("{file}", of_init(workspace))
 }
 
-/// In the user's home: what other agents read in every project.
+/// What other agents read from the user's home in every project.
 const AT_HOME: [&str; 3] = [".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md"];
 const IMPORTING: [&str; 3] = ["CLAUDE.md", "GEMINI.md", LOCAL];
 
-/// The largest rules file that is read, in bytes; a line reports a larger one as left out.
+/// In bytes; a larger file is left out with a notice.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ pub enum RulesNotice {
     HeldBack {
         path: PathBuf,
     },
-    /// A project's file imports something outside the project, or secret.
+    /// A project's file imports something secret or outside the project.
     NotImported {
         path: PathBuf,
         by: PathBuf,
@@ -66,9 +66,9 @@ pub enum RulesNotice {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Reach<'a> {
-    /// Limits where links and imports may lead.
+    /// Links and imports must stay within this folder.
     pub root: &'a Path,
-    /// The user's own: links and imports may lead anywhere.
+    /// The user's own rules: links and imports may lead anywhere.
     pub own: bool,
 }
 
@@ -89,7 +89,7 @@ pub struct RulesFile {
     pub parts: Vec<RulesPart>,
     pub text: String,
     pub notices: Vec<RulesNotice>,
-    /// An import was left out because it is held back.
+    /// A held-back import was left out.
     pub incomplete: bool,
 }
 
@@ -175,7 +175,7 @@ fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
     };
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    // Front matter is metadata, not text for the model.
+    // The model doesn't need the front matter.
     let text = if scoped_rule::is_rule(path) { frontmatter::split(text).body } else { text };
     let count = sanitize::deceptive(text);
     let notice = (count > 0).then(|| RulesNotice::Hidden { path: path.to_owned(), count });
@@ -183,7 +183,7 @@ fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
     Ok(Content { hash: file::hash(&bytes), text, notice })
 }
 
-/// The rules files of a folder, the one to use first.
+/// A folder's possible rules files, best first.
 pub fn candidates(folder: &Path) -> Vec<PathBuf> {
     let exact = folder.join(OWN_NAME);
     let own = if exact.is_file() {
@@ -199,13 +199,13 @@ pub fn candidates(folder: &Path) -> Vec<PathBuf> {
     own.into_iter().chain(others.filter(|path| path.is_file())).collect()
 }
 
-/// What stands beside whichever of them is used.
+/// Files used in addition to the folder's rules file.
 pub fn beside(folder: &Path) -> Vec<PathBuf> {
     let local = Some(folder.join(LOCAL)).filter(|path| path.is_file());
     other_settings::instructions(folder).into_iter().chain(local).collect()
 }
 
-/// The user's own, for all projects: the first existing one counts.
+/// The user's own rules for all projects; the first existing file counts.
 pub fn of_user(config: &Path) -> Vec<PathBuf> {
     let own = [OWN_NAME, "AGENTS.md"].map(|name| config.join(name));
     let home = std::env::home_dir().filter(|home| home.is_absolute());
@@ -237,7 +237,7 @@ fn stamp(path: &Path) -> FileStamp {
     Some((meta.modified().ok(), meta.len()))
 }
 
-/// Whether the file is a link to something outside the checkout, or not to a text for reading.
+/// Whether the file is a link out of the checkout, or to a file that isn't readable text.
 fn leads_astray(path: &Path, top: &Path) -> bool {
     const TEXTS: [&str; 4] = ["md", "mdc", "markdown", "txt"];
     if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {

@@ -1,6 +1,6 @@
-//! Rules in several files, whose front matter says when one applies. Cursor's, `.cursor/rules/**/*.mdc`
-//! (cursor.com/docs/rules, checked 2026-11-22): always, with matching files, or when its description fits; else users
-//! mention it. Claude Code's, `.claude/rules/**/*.md` (code.claude.com/docs/en/memory): with matching files, or always. Copilot's,
+//! Rules in several files whose front matter says when each applies. Cursor's, `.cursor/rules/**/*.mdc`
+//! (cursor.com/docs/rules, checked 2026-11-22): always, with matching files, when its description fits, or when mentioned.
+//! Claude Code's, `.claude/rules/**/*.md` (code.claude.com/docs/en/memory): with matching files, or always. Copilot's,
 //! `.github/instructions/**/*.instructions.md` (docs.github.com, "Adding repository custom instructions", 2026-11-28): with matching files.
 
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use base::search::glob;
 use base::text::one_line;
 
 const CLAUDES: &str = ".claude/rules";
-/// Where they stand, how their names end, and the key that has the patterns.
+/// Folder, file ending, and the front matter key with the patterns.
 const KINDS: [(&str, &str, &str); 3] = [
     (CLAUDES, ".md", "paths"),
     (".github/instructions", ".instructions.md", "applyTo"),
     (".cursor/rules", ".mdc", "globs"),
 ];
-/// To the agent that isn't the reviewer.
+/// Value of `excludeAgent` for agents other than the reviewer.
 const EXCLUDED: &str = "coding-agent";
 const MAX_BYTES: u64 = 256 * 1024;
 const MAX_DEPTH: usize = 5;
@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 5;
 pub struct ScopedRule {
     pub path: PathBuf,
     pub always: bool,
-    /// It stands beside a rules file of its folder, not in its place.
+    /// Used in addition to its folder's rules file, not in place of it.
     pub beside: bool,
     pub description: String,
     globs: Vec<GlobMatcher>,

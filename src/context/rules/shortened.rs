@@ -1,4 +1,4 @@
-//! Rules that take more room than they may: all headings stay, and whole sections as long as they fit, those
+//! Shortens rules that exceed their limit: all headings stay, and whole sections as long as they fit, those
 //! about commands and tests first. Pure.
 
 use base::pattern::Pattern;
@@ -9,7 +9,7 @@ use crate::tokens::estimate::{self, upper_bound};
 /// A heading about building, testing and the like, or a block of shell commands.
 static COMMANDS: Pattern = Pattern::new(include_str!("commands.regex"));
 
-/// Stands behind the heading of a section that is left out.
+/// Follows the heading of a section that is left out.
 const LEFT_OUT: &str = " […]";
 const NOTE: &str = "\n[To save room, sections marked […] are left out: Read the rules file before work that they are about.]";
 
@@ -27,7 +27,7 @@ pub fn shortened(text: &str, limit: u32) -> Option<String> {
     let mut left = i64::from(limit) - i64::from(upper_bound(NOTE));
     left -= sections.iter().map(|section| tokens(section.heading) + tokens(LEFT_OUT) + 1).sum::<i64>();
     if left < i64::from(limit) / 4 {
-        // A list of headings would be all.
+        // Hardly more than headings would be left.
         return Some(beginning(text, limit));
     }
     let mut order: Vec<usize> = (0..sections.len()).collect();
@@ -41,7 +41,7 @@ pub fn shortened(text: &str, limit: u32) -> Option<String> {
             left -= size;
             kept[at] = Some(body.to_owned());
         } else if size.min(left) > i64::from(limit) / 2 {
-            // One section is nearly everything.
+            // A section that takes most of the room is cut instead.
             kept[at] = Some(beginning(body, u32::try_from(left).unwrap_or(limit)));
             left = 0;
         }
@@ -63,7 +63,7 @@ fn tokens(text: &str) -> i64 {
     i64::from(upper_bound(text))
 }
 
-/// The text, cut before each of its headings; what stands before the first has none.
+/// The text split before each heading; the part before the first one has none.
 fn sections(text: &str) -> Vec<Section<'_>> {
     let mut starts = Vec::new();
     let (mut at, mut in_block) = (0, false);
@@ -87,7 +87,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
 
 /// The start of `text`, with a mark.
 fn beginning(text: &str, limit: u32) -> String {
-    // A bound is up to a fifth above the estimate.
+    // The upper bound can be a fifth above the estimate.
     let head = estimate::beginning(text, limit * 4 / 5);
     format!(
         "{head}\n[The rules are longer than this window allows; {} are left out. Read the file for the rest.]",

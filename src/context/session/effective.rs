@@ -1,5 +1,5 @@
-//! The surviving part of a session: its items and the ends of its turns, without what a rewind removed, but including what a
-//! summary replaced; and how far its maintenance got.
+//! The valid part of a session: items and turn ends without what a rewind removed, but with what a
+//! summary replaced; and how far a maintenance run got.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub enum EffectiveEntry {
 #[derive(Clone, Debug, Default)]
 pub struct EffectiveSession {
     pub meta: Option<Meta>,
-    /// Oldest first; the end of a turn has the number of the item before it.
+    /// Oldest first; a turn's end has the id of the item before it.
     pub all: Vec<(ItemId, EffectiveEntry)>,
 }
 
@@ -68,7 +68,7 @@ impl EffectiveSession {
     }
 }
 
-/// The task of a maintenance and its remaining phases, starting with an interrupted one. `None` if it isn't a maintenance.
+/// The task of a maintenance run and its remaining phases, an interrupted one first. `None` for other sessions.
 pub fn maintenance_left(log: &Path) -> io::Result<Option<(String, Vec<MaintainPhase>)>> {
     let (mut last, mut done) = (None, false);
     for record in reader::read(log)?.records {

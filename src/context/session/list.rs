@@ -1,5 +1,5 @@
-//! The list of stored sessions, derived on each call from both ends of each log: there is no index that could
-//! be wrong, and no log is read in full.
+//! Lists stored sessions by reading both ends of each log, so there is no index to get out of date
+//! and no log is read in full.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,13 +14,13 @@ use base::protocol::event::SessionRow;
 use base::protocol::lists::PreviewMessage;
 use base::text;
 
-/// Bytes read from a log's start, one step after another, until the first message is found.
+/// Bytes read from a log's start, in steps, until the first message is found.
 const HEAD_BYTES: [u64; 2] = [8 * 1024, 64 * 1024];
 /// Bytes read from its end until the end of a turn is found.
 const TAIL_BYTES: [u64; 3] = [4 * 1024, 64 * 1024, 1024 * 1024];
 const TITLE_BYTES: usize = 2 * 1024;
 const PREVIEW_CHARS: usize = 300;
-/// An item's line names what follows within this many bytes.
+/// The JSON key that tells the kind of an item is within this many bytes.
 const ITEM_START_BYTES: usize = 128;
 
 /// The sessions of one project, newest first, without unreadable files.
@@ -146,7 +146,7 @@ fn files(project_state: &Path) -> Vec<(PathBuf, u64)> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
         .filter_map(|path| {
-            // A link, or another user's file, isn't our session.
+            // Links and other users' files aren't our sessions.
             let meta = fs::symlink_metadata(&path).ok().filter(log::is_own)?;
             Some((path, meta.modified().map_or(0, clock::to_ms)))
         })
@@ -162,7 +162,7 @@ fn row(path: &Path, updated_ms: u64) -> Option<SessionRow> {
     Some(SessionRow { id, title, turns, updated_ms, cost_usd, ..begun })
 }
 
-/// What the beginning of the log says.
+/// What the start of the log tells about the session.
 fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<SessionRow> {
     let mut row = SessionRow::default();
     for bytes in HEAD_BYTES {
@@ -182,7 +182,7 @@ fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<SessionRow> 
     Ok(row)
 }
 
-/// The start of the user's message in this line of a log, even if the line is cut off.
+/// The start of the user's message on this line of a log, even if the line is cut off.
 fn message_start(line: &[u8]) -> Option<String> {
     const TEXT: &[u8] = br#","item":{"user":{"text":"#;
     let start = line.strip_prefix(br#"{"item":{"id":"#)?;
@@ -192,7 +192,7 @@ fn message_start(line: &[u8]) -> Option<String> {
     if let Some(Ok(whole)) = serde_json::Deserializer::from_str(&text).into_iter().next() {
         return Some(whole);
     }
-    // Ends at the last complete character; the longest is written as two escapes of six bytes.
+    // Ends at the last complete character; an escaped character takes up to twelve bytes.
     let ended = |cut: usize| {
         let end = text.floor_char_boundary(text.len().saturating_sub(cut));
         serde_json::from_str(&format!("{}\"", &text[..end])).ok()
@@ -200,7 +200,7 @@ fn message_start(line: &[u8]) -> Option<String> {
     (0..12).find_map(ended)
 }
 
-/// Number of finished turns and their cost, stated by the last one; for older logs, those in what was read.
+/// Number and cost of finished turns, from the last turn's record; in older logs, of those in the part that was read.
 fn turns(log: &mut (impl Read + Seek), size: u64) -> io::Result<(usize, Option<f64>)> {
     let (mut count, mut cost) = (0, None);
     for bytes in TAIL_BYTES {

@@ -1,5 +1,5 @@
-//! Writes a session log: one `write_all` per line, so a kill loses at most the line being written; locks the file, so two
-//! processes never write the same session. Ends the process that holds a lock.
+//! Writes a session log, one `write_all` per line, so that a kill loses at most one line. Locks the file, so that two
+//! processes never write the same session, and can end the process that holds a lock.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,7 +20,7 @@ pub enum LogError {
     Io { path: PathBuf, action: &'static str, source: io::Error },
 }
 
-/// How long to wait for a held lock before the session counts as open elsewhere.
+/// After this many tries, the session counts as open elsewhere.
 const LOCK_TRIES: u32 = 15;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
@@ -29,7 +29,7 @@ pub struct SessionLog {
     id: String,
     path: PathBuf,
     file: File,
-    /// The last byte in the file may not be a line end: the next line must begin with one.
+    /// The file may not end with a newline, so the next line must begin with one.
     torn: bool,
 }
 
@@ -50,7 +50,7 @@ pub fn new_id() -> String {
 }
 
 impl SessionLog {
-    /// `set` says what is special about the session.
+    /// `set` has the session's special properties.
     pub fn create(
         project_state: &Path,
         id: &str,
@@ -81,7 +81,7 @@ impl SessionLog {
         };
         set(&mut meta);
         if let Err(error) = log.append(&Record::Meta(meta)) {
-            // On a full disk: free the name for the next try, and leave no empty session to resume.
+            // On a full disk: free the name, and leave no empty session behind.
             let _ = fs::remove_file(&log.path);
             return Err(error);
         }
@@ -109,7 +109,7 @@ impl SessionLog {
     }
 
     fn locked(id: &str, path: PathBuf, file: File) -> Result<Self, LogError> {
-        // An exiting process, or a child between fork and exec, keeps the lock a moment longer.
+        // An exiting process, or a child between fork and exec, may hold the lock a moment longer.
         let mut tries = 0;
         loop {
             match file.try_lock() {
@@ -118,14 +118,14 @@ impl SessionLog {
                     std::thread::sleep(LOCK_PAUSE);
                 }
                 Err(TryLockError::WouldBlock) => return Err(LogError::Busy { id: id.to_owned() }),
-                // On a file system without locks, continue rather than refuse to work at all.
+                // On a file system without locks, work without one.
                 Ok(()) | Err(TryLockError::Error(_)) => break,
             }
         }
         Ok(Self { id: id.to_owned(), path, file, torn: false })
     }
 
-    /// Appends one line. After an error the log stays readable: the next line starts on a new line.
+    /// Appends one line. After an error the next one starts on a new line, so the log stays readable.
     pub fn append(&mut self, record: &Record) -> Result<(), LogError> {
         let fail = |source| LogError::Io { path: self.path.clone(), action: "written", source };
         let mut line = Vec::with_capacity(512);
@@ -148,7 +148,7 @@ impl SessionLog {
     }
 }
 
-/// Whether it is this user's file and not a link: others must not be able to plant a session.
+/// Whether it is this user's file and no link, so that others can't plant a session.
 pub fn is_own(meta: &Metadata) -> bool {
     meta.is_file() && os::facts(meta).owner.0 == os::user()
 }
@@ -169,13 +169,13 @@ pub fn ends_with_line_end(file: &mut File) -> io::Result<bool> {
 
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks the process to exit as if its terminal closed; returns whether the log is free then.
+/// Sends SIGTERM to the process and waits; returns whether the log is free afterwards.
 pub fn end_holder(holder: i32, log: &Path) -> bool {
     if !os::send(holder, Signal::TERM) {
         return false;
     }
     let deadline = Instant::now() + END_PATIENCE;
-    // `open` waits a moment for the lock.
+    // Doesn't spin: `open` waits for the lock.
     while Instant::now() < deadline {
         if SessionLog::open(log).is_ok() {
             return true;

@@ -1,5 +1,5 @@
-//! What each turn of this project's sessions changed: one short line a turn, in the project's state, written without a
-//! model. A later session finds it by its words.
+//! What each turn in this project changed, as one line per turn in the project's state. Later sessions
+//! find it by its words. No model is involved.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -20,7 +20,7 @@ const MOST: usize = 1_000;
 const TASK_CHARS: usize = 100;
 const SAID_CHARS: usize = 100;
 const FILES: usize = 4;
-/// Fewer shared words may be chance, unless one of two names a file.
+/// Fewer shared words may be chance, unless a file name is among two of them.
 const CLEAR_WORDS: usize = 3;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,14 +68,13 @@ pub fn append(project_state: &Path, outcome: &TurnOutcome) -> io::Result<()> {
     file::open_private(options.append(true).create(true), &path(project_state))?.write_all(&line)
 }
 
-/// Newest first.
 fn all(project_state: &Path) -> Vec<TurnOutcome> {
     let Ok(bytes) = file::read_own(&path(project_state)) else { return Vec::new() };
     let lines = bytes.rsplit(|byte| *byte == b'\n');
     lines.filter_map(|line| serde_json::from_slice(line).ok()).take(MOST).collect()
 }
 
-/// What each session changed, as one text to search in.
+/// What each session changed, as one searchable text.
 pub fn by_session(project_state: &Path) -> HashMap<String, String> {
     let mut found: HashMap<String, String> = HashMap::new();
     for outcome in all(project_state) {
@@ -103,7 +102,7 @@ pub fn find(
     let shared = |matched: &[usize]| {
         let has = |term: &Term| matched.iter().any(|word| wanted[*word].text == term.text);
         let mut terms = concepts.iter().map(|concept| words::telling(concept));
-        // Chinese and Japanese come in pairs of characters.
+        // Chinese and Japanese terms are pairs of characters.
         let (pairs, words): (Vec<Term>, Vec<Term>) = terms
             .next()
             .unwrap_or_default()

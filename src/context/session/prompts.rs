@@ -1,5 +1,5 @@
-//! What the user types, kept across crashes and projects: sent prompts for Ctrl-R, one JSON line each, and the draft that is
-//! still in the composer.
+//! What the user types, kept across crashes and projects: sent prompts for Ctrl-R, one JSON line each, and the unsent
+//! draft in the composer.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
@@ -12,9 +12,9 @@ use base::system::os;
 use base::{clock, file};
 use parking_lot::Mutex;
 
-/// A file that grows larger keeps its newer half.
+/// A larger file is cut to its newer half.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
-/// Anything larger was pasted.
+/// Anything larger was probably pasted.
 const MAX_PROMPT_BYTES: usize = 32 * 1024;
 
 pub fn append(path: &Path, prompt: &PastPrompt) -> io::Result<()> {
@@ -27,7 +27,7 @@ pub fn append(path: &Path, prompt: &PastPrompt) -> io::Result<()> {
     let mut line = serde_json::to_vec(prompt)?;
     line.push(b'\n');
     let mut file = locked(path)?;
-    // A torn line (from a crash) must not swallow this one.
+    // Don't append to a line torn by a crash.
     if !log::ends_with_line_end(&mut file)? {
         line.insert(0, b'\n');
     }
@@ -43,11 +43,11 @@ pub fn read(path: &Path) -> Vec<PastPrompt> {
     prompts.filter(|prompt| known.insert(prompt.text.clone())).collect()
 }
 
-/// The file, opened to append and locked until closed. Retries if another process replaced it meanwhile.
+/// The file, opened to append and locked until closed. Retries if another process replaced it in the meantime.
 fn locked(path: &Path) -> io::Result<File> {
     loop {
         let file = file::open_private(OpenOptions::new().read(true).append(true).create(true), path)?;
-        // Without locks, one write per line is as safe as it gets.
+        // Without locks, one write per line has to do.
         if file.lock().is_err() {
             return Ok(file);
         }
@@ -68,7 +68,7 @@ fn shorten(path: &Path) -> io::Result<()> {
 
 const MAX_DRAFT_BYTES: usize = 1024 * 1024;
 
-/// One file per running program, locked while it lives. A leftover draft is given to the next program, once.
+/// Each running program locks a draft file of its own. A leftover draft is given to the next program once.
 pub struct Drafts {
     folder: PathBuf,
     own: Mutex<Own>,
@@ -94,7 +94,7 @@ impl Drafts {
         let mut own = self.own.lock();
         let Some(text) = own.text.take().filter(|text| text.len() <= MAX_DRAFT_BYTES) else { return Ok(()) };
         if text.is_empty() {
-            // Closed, and thereby unlocked, only after the removal.
+            // Removed before it is closed, which unlocks it.
             return own.file.take().map_or(Ok(()), |(path, _file)| fs::remove_file(path));
         }
         if own.file.is_none() {
@@ -112,7 +112,7 @@ impl Drafts {
         Ok(())
     }
 
-    /// The latest draft whose program has ended. Blocks.
+    /// The latest draft of a program that has ended. Blocks.
     pub fn take(&self) -> Option<String> {
         let mut left: Vec<_> = fs::read_dir(&self.folder)
             .ok()?

@@ -38,7 +38,7 @@ fn explained(path: &Path, error: FileError) -> io::Error {
     }
 }
 
-/// A torn write can share a line with the good one after it: takes the good part. Returns 1 if anything was lost.
+/// A torn write may share a line with the next record; recovers that one. Returns 1 if anything was lost.
 fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
     const MOST_TRIES: usize = 1_000;
     let (mut covered, mut at, mut tries) = (0, 0, 0);
@@ -57,7 +57,7 @@ fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
     usize::from(covered < line.len())
 }
 
-/// Finds one item by streaming through a log; the last one wins if a damaged log repeats an id.
+/// Finds one item by streaming through a log; if a damaged log repeats an id, the last one counts.
 pub fn find_item(path: &Path, id: ItemId) -> io::Result<Option<Arc<Item>>> {
     let needle = format!(r#"{{"item":{{"id":{},"#, id.0);
     let mut reader = BufReader::new(file::open(path).map_err(|error| explained(path, error))?.0);

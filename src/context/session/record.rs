@@ -18,18 +18,18 @@ use base::protocol::ledger::EpochCause;
 
 pub const VERSION: u32 = 1;
 
-/// One line. The reader skips unknown kinds, so newer logs still open.
+/// One line of a log. The reader skips unknown kinds, so newer logs can still be opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Record {
     Meta(Meta),
     Item(ItemRecord),
-    /// From here on these items are sent in another form.
+    /// These items are sent in another form from here on.
     Forms(Batch),
     /// Everything before `before` is replaced by the summary.
     Archive {
         before: ItemId,
-        /// The number of the summary itself.
+        /// The summary's own id.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<ItemId>,
         summary: Summary,
@@ -37,7 +37,7 @@ pub enum Record {
     },
     /// Undoes the last archive: its entries return in their previous form.
     Unarchive {},
-    /// A model was asked outside the session (for a summary).
+    /// A model was asked outside the session, for example for a summary.
     Beside {
         ms: u64,
         model: String,
@@ -61,23 +61,22 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_usd: Option<f64>,
     },
-    /// From item `at` on there is a goal, or no longer one.
+    /// The goal from item `at` on; `None` clears it.
     Goal {
         at: ItemId,
         goal: Option<Goal>,
     },
-    /// The user chose another model from here on.
+    /// The user chose another model.
     Model {
         provider: String,
         model: String,
     },
-    /// From here on these items keep their form through compaction, or no longer do.
+    /// These items keep their form through compaction, or no longer do.
     Pin {
         items: Vec<ItemId>,
         pinned: bool,
     },
     Frame(FrameRecord),
-    /// A request goes out, made of what is above.
     Sent(SentRecord),
 }
 
@@ -94,10 +93,10 @@ pub struct Meta {
     pub parent: Option<ParentCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<SessionOrigin>,
-    /// It was begun at that permission level, and stays there.
+    /// The session began as read-only and stays so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
-    /// A review, which isn't continued as the last session.
+    /// A review; `--continue` skips it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -121,19 +120,19 @@ pub struct ParentCall {
 pub struct ItemRecord {
     pub id: ItemId,
     pub ms: u64,
-    /// Estimated size in full form, so that a resume needn't count again.
+    /// Estimated size in full form, so that a resume needn't count it again.
     pub tokens: u32,
     pub item: Arc<Item>,
 }
 
-/// Items sent in another form from one request on. The past is rewritten in batches because each rewrite costs the
+/// Items sent in another form from the next request on. Rewritten in batches because each rewrite costs the
 /// prompt cache of everything after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
     pub items: Vec<ItemId>,
     pub form: FormName,
     pub cause: Cause,
-    /// The text sent for each item if it depends on more than the item: the same log must give the same bytes.
+    /// The text sent for each item, if it depends on more than the item; a replay must give the same bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<Arc<str>>,
 }
@@ -149,23 +148,23 @@ impl Batch {
     }
 }
 
-/// How an item is sent; later variants are smaller.
+/// How an item is sent, from largest to smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(const_into_str, serialize_all = "lowercase")]
 pub enum FormName {
     Full,
-    /// Filtered for noise, or a diff against what is in view; chosen when the item arrived.
+    /// Filtered for noise, or reduced to what isn't in view yet; chosen when the item arrived.
     Filtered,
     Compressed,
-    /// Only some of its lines; no longer made, but still in logs.
+    /// Only some of its lines; only in old logs.
     Masked,
     Pointer,
-    /// A digest of itself and the following items that are gone; no longer made, but still in logs.
+    /// A digest of this and the following items, which are gone; only in old logs.
     Folded,
-    /// The program's note on what several steps of its round did; those are gone.
+    /// The program's note on several folded steps of its round.
     Note,
-    /// Nothing of it is sent; the note of its round stands for it.
+    /// Not sent; the note of its round stands for it.
     Gone,
 }
 
@@ -176,12 +175,11 @@ pub struct RequestRecord {
     pub estimated: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// In tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
 }
 
-/// Changes to the request's fixed parts. The first one of a session has everything.
+/// Changes to the request's fixed parts; a session's first record has all of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FrameRecord {
@@ -189,14 +187,14 @@ pub struct FrameRecord {
     pub system: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Arc<[ToolSpec]>>,
-    /// Empty if there are none any more.
+    /// Empty if there are no rules any more.
     #[serde(rename = "law", skip_serializing_if = "Option::is_none")]
     pub rules: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Params>,
 }
 
-/// The account of a sent request: what it was, and what changed since the previous one.
+/// A sent request: its hash and size, and what changed since the previous one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SentRecord {
     pub ms: u64,
@@ -218,17 +216,17 @@ fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
 /// The start of an epoch: something sent before is now missing or different.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
-    /// The first message that changed; also 0 if something before the messages did.
+    /// The first changed message; also 0 if something before the messages changed.
     pub at: usize,
-    /// Estimated tokens that had been sent before and must be read uncached.
+    /// Previously sent tokens that must be read uncached (estimated).
     pub tokens_lost: u64,
-    /// Estimated tokens by which each later request is smaller.
+    /// Tokens by which each later request is smaller (estimated).
     #[serde(default)]
     pub tokens_saved: u64,
     /// Reasoning blocks left out because they were bound to what changed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning: u64,
-    /// The prompt cache had expired, so nothing was lost.
+    /// The prompt cache had expired already, so nothing was lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
     pub causes: Vec<CauseRecord>,
@@ -240,7 +238,7 @@ pub struct CauseRecord {
     pub reason: String,
 }
 
-/// Why part of the past is sent in another form: a kind for the program, a detail for the eye.
+/// Why part of the past is sent in another form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "snake_case")]
 #[strum(const_into_str, serialize_all = "lowercase")]
@@ -248,18 +246,18 @@ pub enum CauseKind {
     /// Shortened before it was first sent.
     #[strum(to_string = "filtered on arrival")]
     Arrival,
-    /// It saves more than the broken cache costs.
+    /// It saves more than rereading the past uncached costs.
     Pays,
     #[strum(to_string = "cold cache")]
     ColdCache,
     #[strum(to_string = "soft cap")]
     SoftCap,
     Compaction,
-    /// The request would not fit otherwise.
+    /// The request wouldn't fit into the window otherwise.
     Trim,
     Drop,
     Restore,
-    /// Reasoning holds only behind an unchanged past.
+    /// The model accepts its reasoning only if nothing before it changed.
     #[strum(to_string = "reasoning bound to what changed")]
     ReasoningBound,
     #[strum(to_string = "reasoning rejected by the server")]
@@ -271,7 +269,7 @@ impl CauseKind {
         Cause { kind: self, detail: detail.into() }
     }
 
-    /// The cause of an epoch that this means; `None` if it changes nothing that was sent, or follows from an epoch.
+    /// The matching epoch cause; `None` if nothing sent before changes, or the change follows from an epoch.
     pub fn of_epoch(self) -> Option<EpochCause> {
         match self {
             Self::Arrival | Self::ReasoningBound => None,
@@ -310,7 +308,7 @@ enum StoredCause {
         kind: CauseKind,
         detail: String,
     },
-    /// Logs up to November 2026: a word, then details.
+    /// In logs up to November 2026: a word, then details.
     Sentence(String),
 }
 

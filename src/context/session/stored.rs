@@ -1,4 +1,4 @@
-//! What users do to stored sessions: rename, copy, move to the trash and restore.
+//! Renames, copies, trashes and restores stored sessions.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,16 +13,16 @@ use base::text;
 
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 const TITLE_CHARS: usize = 100;
-/// In the project's state: ids, one a line.
+/// A file in the project's state with one id per line.
 const UNPROMPTED: &str = "acp-unprompted";
 const MAX_UNPROMPTED: usize = 100;
 const MAX_UNPROMPTED_BYTES: u64 = 64 * 1024;
 
-/// Copies a session, which another process may have open; returns the log of the copy.
+/// Copies a session, even if another process has it open; returns the copy's log.
 pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathBuf, LogError> {
     let fail = |action, source| LogError::Io { path: path.to_owned(), action, source };
     let bytes = file::read_own(path).map_err(|error| fail("read", io::Error::other(error)))?;
-    // The first line names the other session; a last line without an end is still being written.
+    // Skip the first line, which names the old session, and a last line that is still being written.
     let start = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
     let end = memchr::memrchr(b'\n', &bytes).map_or(start, |at| at + 1);
     let read_only = list::begun_read_only(path);
@@ -50,7 +50,7 @@ pub fn rename(project_state: &Path, session: &str, title: &str) -> Result<(), St
 /// Moves a session to the trash, and empties the trash of old ones. The error is a sentence for the user.
 pub fn delete(project_state: &Path, session: &str) -> Result<(), String> {
     let path = list::find(project_state, session)?;
-    // Locked until it is moved: writes must not go to the trash.
+    // Locked until it is moved, so that nobody writes to a log in the trash.
     let open = SessionLog::open(&path).map_err(|error| error.to_string())?;
     let trash = trash(project_state);
     file::create_private_folder(&trash).map_err(|error| error.to_string())?;
@@ -71,13 +71,13 @@ pub fn restore(project_state: &Path, session: &str) -> Result<(), String> {
     shift(&path, sessions).map_err(|error| format!("the session can't be restored from the trash: {error}"))
 }
 
-/// A session that an editor opened, of which nothing is stored before its first prompt.
+/// Whether an editor opened this session but hasn't prompted it yet, so that no log exists.
 pub fn is_unprompted(project_state: &Path, id: &str) -> bool {
     let is_deleted = trash(project_state).join(format!("{id}.jsonl")).exists();
     unprompted(project_state).iter().any(|known| known == id) && !is_deleted
 }
 
-/// If this fails, an editor can't open it again before it is prompted.
+/// If this fails, an editor can't reopen the session until it is prompted.
 pub fn remember_unprompted(project_state: &Path, id: &str) {
     let mut ids = unprompted(project_state);
     ids.push(id.to_owned());
@@ -95,7 +95,7 @@ fn trash(project_state: &Path) -> PathBuf {
     project_state.join("trash")
 }
 
-/// Moves a log and its title to another folder. The trash counts its age from now on.
+/// Moves a log and its title to another folder. The modification time is set to now, because the trash is emptied by age.
 fn shift(path: &Path, folder: &Path) -> io::Result<()> {
     for file in [list::title_path(path), path.to_owned()] {
         let Some(name) = file.file_name() else { continue };

@@ -1,9 +1,9 @@
-//! What remains of a session after rewinds and revivals, for anything attached to items.
+//! What remains after rewinds and revivals, for anything that belongs to items.
 
 use base::model::item::ItemId;
 
 pub trait Undoable: Clone {
-    /// Whether going back to before `to` takes it away.
+    /// Whether a rewind to before `to` removes it.
     fn goes(&self, to: ItemId) -> bool;
 }
 
@@ -15,7 +15,7 @@ impl<T: Clone> Undoable for (ItemId, T) {
 
 #[derive(Clone, Debug)]
 pub struct UndoStack<T> {
-    /// Oldest first, without those that were taken away.
+    /// Oldest first, without what was removed.
     pub(crate) all: Vec<T>,
     voided: Vec<(ItemId, Vec<T>)>,
 }
@@ -46,7 +46,7 @@ impl<T: Undoable> UndoStack<T> {
     pub fn revive(&mut self, rewind: u32) {
         let Some(to) = self.voided_since(rewind) else { return };
         let gone = self.all.iter().filter(|thing| thing.goes(to)).cloned().collect();
-        // Newest first: each restores what the previous one left.
+        // Newest first, because each one restores what the previous one left.
         for index in (rewind as usize..self.voided.len()).rev() {
             let (to, things) = self.voided[index].clone();
             self.take_back(to);

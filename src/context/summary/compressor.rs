@@ -1,6 +1,6 @@
-//! `SummaryCompressor`: old rounds become one summary, written by a model and checked against the log, or only the state block
-//! if the model is late, silent, wordy or wrong. Summaries of summaries are made without a model: the newest stays as written;
-//! when all together are too long, older ones keep only their goals, key files and open items, then less.
+//! `SummaryCompressor`: a model writes one summary of old rounds, which is checked against the log; only the state block is
+//! used if the model is late, silent, wordy or wrong. Earlier summaries are merged without a model: the newest stays as
+//! written; if all together are too long, older ones keep only their goals, key files and open items, then less.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,14 +27,14 @@ pub struct SummaryCompressor {
     pub provider: Arc<dyn Provider>,
     pub params: Params,
     pub timeout: Duration,
-    /// The model's own window, in tokens: its input must fit, and its output is a small share of it.
+    /// The model's own window, in tokens; its input must fit, and its output is a small share of it.
     pub window_tokens: u64,
 }
 
 #[derive(Debug)]
 pub struct SummaryOutcome {
     pub summary: Summary,
-    /// Why only the state block is used; `None` if the model's text was used.
+    /// Why only the state block is used; `None` if the model's summary is.
     pub fallback: Option<String>,
     pub usage: Option<Usage>,
 }
@@ -112,7 +112,7 @@ impl SummaryCompressor {
     }
 }
 
-/// The summary that needs no model: what the program itself recorded of `entries`, sized for a window.
+/// A summary without a model: what the program recorded of `entries`, sized for a window.
 pub fn facts_only(entries: &[HistoryEntry], goal: Option<&Goal>, window_tokens: u64) -> Summary {
     finish(window_tokens, facts(entries, goal.cloned()))
 }
@@ -142,11 +142,11 @@ fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {
 
 const NOT_SMALLER: &str = "the summary would not save space";
 
-/// How models mark a heading, whatever they were asked for.
+/// How models mark headings, whatever format was asked for.
 const HEADING_MARKS: [&str; 4] = ["## ", "### ", "# ", "**"];
 
-/// A summary under the headings asked for. As many others are those in their order, in another language; a few of them still
-/// make a summary. `None` if there are none.
+/// The answer under the requested headings. The same number of other headings is taken for a translation and replaced;
+/// otherwise one requested heading, or any three, are enough. `None` if there are fewer.
 fn with_headings(answer: &str) -> Option<String> {
     let headings: Vec<&str> = prompts::SUMMARY.lines().filter(|line| line.starts_with("## ")).collect();
     let count = |mark: &str| answer.lines().filter(|line| line.starts_with(mark)).count();
@@ -173,7 +173,7 @@ fn checked(answer: String, before: u64) -> Result<String, String> {
 }
 
 /// The summarizer's input: `[role] content`, tools as `[tool:Name] {json}`, results in their history form;
-/// middle cut to `max_bytes`. Excludes an earlier summary: it isn't summarized again.
+/// the middle is cut to `max_bytes`. Excludes an earlier summary, which isn't summarized again.
 fn transcript(entries: &[HistoryEntry], max_bytes: usize) -> String {
     let line = |entry: &HistoryEntry| {
         Some(match &*entry.item {
@@ -202,13 +202,13 @@ fn transcript(entries: &[HistoryEntry], max_bytes: usize) -> String {
     lines.concat()
 }
 
-/// Parts that an older summary keeps (headings in `prompts/summary.md`).
+/// Parts kept of an older summary (headings in `prompts/summary.md`).
 const KEPT: [&str; 3] = ["objectives", "file system", "current plan"];
-/// Lines kept of each such part, and characters per line.
+/// Lines kept of each part, and characters per line.
 const LINES: usize = 6;
 const LINE_CHARS: usize = 160;
 
-/// The levels in about `max_tokens`, the oldest reduced first. The newest is cut only if too long alone.
+/// The summaries in about `max_tokens`, the oldest reduced first; the newest is cut only if it alone is too long.
 fn merged(mut levels: Vec<String>, max_tokens: u64) -> Vec<String> {
     levels.retain(|level| !level.trim().is_empty());
     let size = |levels: &[String]| -> u64 { levels.iter().map(|level| u64::from(estimate(level))).sum() };

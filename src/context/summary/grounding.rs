@@ -1,4 +1,4 @@
-//! What occurred in the log, normalized for looking up names: one kind of slash, string arguments, listings
+//! Text that occurred in the log, normalized for looking up names: one kind of slash, string arguments, listings
 //! joined with their folder. Pure.
 
 use serde_json::Value;
@@ -6,11 +6,11 @@ use serde_json::Value;
 use base::model::item::Item;
 use base::model::observation::Observation;
 
-/// Each text is one item, so that it can be checked whether two names occur together.
+/// Each text is one item, so that one can check whether two names occur together.
 #[derive(Clone, Debug, Default)]
 pub struct Grounding {
     texts: Vec<String>,
-    /// Absolute, without a trailing slash; the log may name paths relative to it.
+    /// Absolute, without a trailing slash; the log may have paths relative to it.
     workspace: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Grounding {
         self.texts.push(plain(&text));
     }
 
-    /// Whether a name (in [`plain`] form) occurs as a complete name, not as part of a longer one.
+    /// Whether a name (in [`plain`] form) occurs as a whole, not as part of a longer one.
     pub fn has(&self, name: &str) -> bool {
         self.occurs(name)
             || self
@@ -66,7 +66,7 @@ impl Grounding {
         self.texts.iter().any(|text| occurs(text, name))
     }
 
-    /// Whether a word is a folder in a path to a file, or in a listing.
+    /// Whether a word occurs as a folder in the path of a file or in a listing.
     pub fn has_folder(&self, name: &str) -> bool {
         let name = format!("{name}/");
         let is_path = |text: &str, at: usize| {
@@ -93,7 +93,7 @@ fn strings(value: &Value, add: &mut impl FnMut(&str)) {
     }
 }
 
-/// Names of a listing, prefixed with the folder that the listing leaves out.
+/// Names in a listing, prefixed with the folder that the listing leaves out.
 fn listed(observation: &Observation, body: &str) -> Vec<String> {
     let mut folders: Vec<String> = Vec::new();
     let mut names: Vec<&str> = Vec::new();
@@ -125,7 +125,7 @@ fn listed(observation: &Observation, body: &str) -> Vec<String> {
     for folder in folders.iter().take(8) {
         let folder = folder.trim_end_matches('/');
         for name in &names {
-            // Depending on the listing format, the name is the first or the last word of a line.
+            // Depending on the listing's format, the name is the first or the last word of a line.
             for name in [name.split_whitespace().next(), name.split_whitespace().last()].into_iter().flatten()
             {
                 if name.len() > 1 && !name.starts_with(['/', '-']) && joined.len() < 10_000 {

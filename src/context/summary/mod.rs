@@ -1,4 +1,4 @@
-//! Old rounds as a summary: written by a model, checked against the log, with the facts.
+//! Summaries of old rounds: written by a model, checked against the log, combined with facts.
 
 pub mod compressor;
 pub mod grounding;

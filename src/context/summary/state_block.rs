@@ -1,6 +1,6 @@
-//! The state block: the facts of archived rounds, made without a model and carried in full through every
-//! later compaction, with a model's summary or alone. Only what is *shown* of it is limited; the user's words
-//! are shortened last, and always with a pointer to the original.
+//! The state block: the facts of archived rounds, gathered without a model and carried in full through every
+//! later compaction. Only what is *shown* of it is limited; the user's words are shortened last, and always with a
+//! pointer to the original.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use base::model::observation::{Command, Noted, Observation, Todos, View};
 use base::protocol::goal::Goal;
 use base::text;
 
-/// Characters of a user request kept verbatim; a pasted file isn't a request.
+/// Characters of a user request kept verbatim; more is a pasted file.
 const REQUEST_CHARS: usize = 4_000;
 const LINE_CHARS: usize = 300;
 
@@ -53,7 +53,7 @@ pub struct StateBlock {
 }
 
 impl StateBlock {
-    /// The facts of `items`, added to those of an earlier summary. Shortened facts name their item.
+    /// The facts of `items`, including those of an earlier summary. Shortened facts name their item.
     pub fn gather<'a>(items: impl IntoIterator<Item = (ItemId, &'a Item)>) -> Self {
         let mut block = Self::default();
         let mut last_words: Option<&str> = None;
@@ -151,8 +151,8 @@ impl StateBlock {
         self.render_cut(&CUTS[0])
     }
 
-    /// The block in about `max_tokens` if possible: first the agent's words go, then files that were only
-    /// read, older failures and notes, hashes; the user's words are shortened last.
+    /// The block in about `max_tokens` if possible. Drops the agent's words first, then files only read, older failures
+    /// and notes, then hashes; shortens the user's words last.
     pub fn render_within(&self, max_tokens: u64) -> String {
         let mut rendered = String::new();
         for cut in &CUTS {
@@ -266,7 +266,7 @@ const fn cut(
     Cut { outcomes, read, lines, changed, hashes, request_chars, requests }
 }
 
-/// From everything to the least, ordered by how valuable the facts are.
+/// From everything to the least; the least valuable facts are cut first.
 const CUTS: [Cut; 9] = [
     cut([ALL, ALL, ALL, ALL], true, ALL, ALL),
     cut([3, ALL, ALL, ALL], true, ALL, ALL),
@@ -279,7 +279,7 @@ const CUTS: [Cut; 9] = [
     cut([0, 0, 1, 4], false, 60, 6),
 ];
 
-/// A request as it is kept: complete, or both ends of a very long one with a pointer to the rest.
+/// A request as it is kept: in full, or both ends of a very long one with a pointer to the rest.
 fn kept_words(request: &str, id: ItemId) -> String {
     if request.chars().count() <= REQUEST_CHARS {
         return request.to_owned();

@@ -1,4 +1,4 @@
-//! Checks a model-written summary against the log: a path, command or test name that never occurred is struck
+//! Checks a model-written summary against the log: paths, commands and test names that never occurred are struck
 //! out. Everything in code marks or code blocks counts as a name, and so does every word that looks like a
 //! path or a test, even with look-alike letters of other scripts. Plain words stay.
 
@@ -11,7 +11,7 @@ use super::grounding::{Grounding, plain};
 
 const STRUCK: &str = "[removed: not in the session log]";
 
-/// Code in backticks; a command with a flag; any other run of characters that may be a name.
+/// Code in backticks, a command with a flag, or any other run of characters that may be a name.
 static PIECES: Pattern = Pattern::new(include_str!("pieces.regex"));
 
 static PLACE: Pattern = Pattern::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)|@\d+)$");
@@ -19,7 +19,7 @@ static PLACE: Pattern = Pattern::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d
 const BARE_FILES: &str = " makefile dockerfile justfile rakefile gemfile procfile jenkinsfile vagrantfile gnumakefile \
                           containerfile pipfile brewfile ";
 
-/// Where paths usually begin, and pairs of words don't.
+/// First parts that mark a path rather than two alternative words.
 const FOLDERS: &str = " src lib libs cmd pkg bin etc usr var apps packages tests docs scripts components utils helpers node_modules dist ";
 
 /// `summary` with every unknown name struck out, and how many were.
@@ -32,7 +32,7 @@ pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
         let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
         match (fence, mark) {
             (None, Some(mark)) => {
-                // Words after the mark name a language or a file.
+                // Words after the opening fence name a language or a file.
                 let label = trimmed.trim_start_matches(['`', '~']).trim();
                 let known = label.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '#'))
                     || known_name(label, evidence);
@@ -84,8 +84,8 @@ fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
     clean.into_owned()
 }
 
-/// Words with slashes between them: `login/logout`, `Ein-/Ausgabe`, `HTTP/2`. A path begins with a folder, and not every
-/// part is one (`frontend/backend`).
+/// Words joined by slashes: `login/logout`, `Ein-/Ausgabe`, `HTTP/2`. In a path, the first part
+/// is a folder, but not every part (`frontend/backend` are words).
 fn are_words(shape: &str, evidence: &Grounding) -> bool {
     let is_word = |part: &str| {
         let mut words = part.trim_matches('-').split('-');
@@ -108,13 +108,13 @@ fn is_shout(word: &str) -> bool {
         && !word.contains(|c: char| c == '/' || c.is_lowercase())
 }
 
-/// Characters of scripts that don't part words by blanks.
+/// Characters of scripts that don't separate words with blanks.
 fn unparted(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{303f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
         || matches!(c, '\u{f900}'..='\u{faff}' | '\u{ff61}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether every name in a piece of a sentence occurred; `None` if its script parts words by blanks.
+/// Whether every name in a sentence without blanks occurred; `None` if its script has blanks.
 fn known_in_sentence(word: &str, evidence: &Grounding) -> Option<bool> {
     let shape = skeleton(word);
     if !shape.contains(unparted) {
@@ -144,11 +144,10 @@ fn known_in_sentence(word: &str, evidence: &Grounding) -> Option<bool> {
     Some(true)
 }
 
-/// Whether code, a command or a name in code marks occurred.
 fn known_code(code: &str, evidence: &Grounding) -> bool {
     let code = code.strip_prefix("$ ").or_else(|| code.strip_prefix("> ")).unwrap_or(code).trim();
     let code = code.trim_end_matches(['.', ',', ';', ':']);
-    // `a && b` and `a | b` are commands that may have been run one by one.
+    // The commands of `a && b` and `a | b` may have been run one by one.
     let parts: Vec<&str> =
         code.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty()).collect();
     known_name(code, evidence) || parts.len() > 1 && parts.iter().all(|part| known_name(part, evidence))
@@ -204,7 +203,7 @@ fn listed(list: &str, word: &str) -> bool {
     list.contains(&format!(" {word} "))
 }
 
-/// The word as it looks: look-alikes of ASCII replaced by ASCII, invisible characters removed.
+/// The word as it looks: look-alikes become ASCII, invisible characters are removed.
 fn skeleton(word: &str) -> String {
     word.chars()
         .filter(|c| !matches!(*c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}'))

@@ -1,23 +1,23 @@
-//! What servers report about our requests. The last reported request is known; only later text is estimated,
-//! at a ratio learned for the model. Also detects silently truncated prompts (such as by Ollama with its
+//! Corrects estimates with what servers report. The size of the last reported request is known; only later text is
+//! estimated, at a ratio learned for the model. Also detects silently truncated prompts (such as by Ollama with its
 //! `num_ctx` of 4,096).
 
 /// Relative error of an estimate before its server has reported anything.
 const UNKNOWN_SPREAD: f64 = 0.15;
 /// Relative error of a reported size when the same request is sent again.
 const REPORTED_SPREAD: f64 = 0.005;
-/// Smaller reports, or smaller additions, teach nothing.
+/// Smaller reports and smaller additions are ignored.
 const LEAST_SAMPLE: u64 = 200;
-/// Real tokens per estimated token; outside this range, the server counts nothing or truncates.
+/// Real tokens per estimated token; outside this range, the server counts wrongly or truncates.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=2.5;
 
-/// Smaller prompts are never suspicious, nor are reports under [`LEAST_REPORTED`]: a server that excludes
+/// Smaller prompts are never suspicious, nor are smaller reports: a server that excludes
 /// cached tokens reports little.
 const LEAST_EXPECTED: u64 = 2_000;
 const LEAST_REPORTED: u64 = 900;
-/// A report below this share of what was sent can't be explained by the tokenizer.
+/// The tokenizer can't explain a report below this share of the prompt.
 const SHARE: f64 = 0.55;
-/// Windows come in such steps, in tokens.
+/// Windows are multiples of this, in tokens.
 const STEP: u64 = 1_024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,9 @@ struct Report {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Real tokens per estimated token, for text that no report covers yet.
+    /// Real tokens per estimated token, for text not yet reported.
     ratio: f64,
-    /// Relative error of the reports against the estimate of new text; the newest weigh most.
+    /// Relative error of the estimates for new text; the newest reports weigh most.
     spread: f64,
     samples: u32,
     last: Option<Report>,
@@ -56,8 +56,8 @@ impl Calibration {
         }
     }
 
-    /// Learns from the reported size of a request, unless the server must have cut the prompt: then returns
-    /// the window, in tokens, that the server evidently has.
+    /// Learns from the reported size of a request. If the server must have cut the prompt, returns its evident window
+    /// instead, in tokens.
     pub fn report(&mut self, estimated: u64, reported: u64) -> Option<u64> {
         let cut = self.truncation.check(self.apply(estimated), reported);
         if cut.is_none() {
@@ -83,14 +83,14 @@ impl Calibration {
                 self.spread += (off - self.spread) * 0.3;
                 self.ratio += (ratio - self.ratio) * 0.3;
             }
-            // Little was added, or the past was rewritten.
+            // Too little was added, or the past was rewritten.
             None => {}
         }
         self.samples = self.samples.saturating_add(1);
         self.last = Some(report);
     }
 
-    /// The corrected estimate of a full request. Monotone, so it works for running sums too.
+    /// The corrected estimate of a full request. Monotone, so running sums can be corrected too.
     pub fn apply(&self, tokens: u64) -> u64 {
         let real = match self.last {
             Some(last) if tokens > last.estimated => {
@@ -124,7 +124,7 @@ struct TruncationDetector {
 }
 
 impl TruncationDetector {
-    /// Checks the report that a prompt of about `expected` tokens (calibrated) took `reported`. Returns the
+    /// Compares the `reported` size of a prompt with the `expected` one (calibrated). Returns the
     /// server's evident window, in tokens, if it must have cut the prompt.
     fn check(&mut self, expected: u64, reported: u64) -> Option<u64> {
         let added = expected.saturating_sub(self.last_expected);
@@ -135,7 +135,7 @@ impl TruncationDetector {
         {
             return None;
         }
-        // A server that excludes cached tokens reports what was added since the last request.
+        // A server that excludes cached tokens reports only what was added.
         let only_new = added != expected && added.abs_diff(reported) * 10 <= reported * 3;
         (!only_new).then(|| reported.div_ceil(STEP) * STEP)
     }

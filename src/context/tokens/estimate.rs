@@ -1,10 +1,10 @@
 //! Token counts without a tokenizer. The estimate goes by classes of characters, fitted to o200k (within −12/+11% from the 5th
-//! to the 95th percentile of real tool results). The upper bound guards the window, because an estimate that is right on average
-//! is too small for half of all texts, and hex, base64, rare scripts and minified code are far from average: it follows the
+//! to the 95th percentile of real tool results). An estimate that is right on average is too small for half of all texts, and
+//! hex, base64, rare scripts and minified code are far from average, so the upper bound guards the window: it follows the
 //! pieces that o200k splits a text into before it merges bytes (17% too high for ordinary text, at most a few percent too low
-//! for adversarial text). Both linear, no tables to load.
+//! for adversarial text). Both are linear and load no tables.
 
-/// Tokens that a message costs besides its text (role, separators).
+/// Tokens per message besides its text (role, separators).
 pub const MESSAGE_OVERHEAD: u32 = 4;
 
 /// Estimated tokens of `text` for an o200k-like tokenizer.
@@ -31,7 +31,7 @@ pub fn estimate(text: &str) -> u32 {
         } else if byte.is_ascii_whitespace() {
             at = run_end(bytes, at, |b| b.is_ascii_whitespace());
             if at - start > 1 || byte != b' ' {
-                // Tokenizers have tokens for long runs of blanks, but not for endless ones.
+                // Tokenizers have tokens for long runs of blanks, up to a limit.
                 spaces += 1 + (at - start) as u64 / 64;
             }
         } else if byte.is_ascii() {
@@ -42,7 +42,7 @@ pub fn estimate(text: &str) -> u32 {
             at += 1 + bytes[at + 1..].iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
         }
     }
-    // Long runs of letters (hex, base64) take more than words do; the word classes cover them.
+    // Long runs of letters (hex, base64) take more tokens than words do; these classes cover them.
     let total = 0.958 * words as f64
         + 0.731 * long_words as f64
         + 1.476 * digit_groups as f64
@@ -52,17 +52,17 @@ pub fn estimate(text: &str) -> u32 {
     total.ceil().min(f64::from(u32::MAX)) as u32
 }
 
-/// Of a Latin word: ASCII, or the first byte of an accented letter.
+/// A letter of a Latin word: ASCII, or the first byte of an accented letter.
 fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, 0xC3..=0xC9)
 }
 
-/// Of `ạ` to `ỹ`, which stand within words.
+/// `ạ` to `ỹ`, which occur within words.
 fn is_vietnamese(text: &[u8]) -> bool {
     matches!(text, [0xE1, 0xBA | 0xBB, ..])
 }
 
-/// Tokens that the accented letters of a Latin word cost, because they break it apart. Fitted to 2,500 characters each of 14
+/// Extra tokens for accented letters, which break a Latin word apart. Fitted to 2,500 characters each of 14
 /// languages (texts of Django 5.2).
 fn accents(word: &[u8]) -> f64 {
     if word.contains(&0xE1) || word.contains(&0xC6) {
@@ -78,12 +78,12 @@ fn accents(word: &[u8]) -> f64 {
     word.windows(2).map(cost).sum()
 }
 
-/// Frequent characters of traditional Chinese, which takes more tokens than other Chinese or Japanese.
+/// Frequent characters of traditional Chinese, which takes more tokens than simplified Chinese or Japanese.
 const TRADITIONAL: &str = "這們為會來與檔沒點於後對發關應無將訊";
 
-/// Tokens that o200k takes for a character of another script, on average in running text; by its first bytes.
+/// Average tokens per character of another script in running text, by its first bytes.
 fn wide_cost(text: &[u8]) -> f64 {
-    // Ukrainian's own letters.
+    // Letters that only Ukrainian has.
     if matches!(text, [0xD1, 0x94 | 0x96 | 0x97, ..]) {
         return 1.1;
     }
@@ -127,7 +127,7 @@ pub fn beginning(whole: &str, max_tokens: u32) -> &str {
     whole[..end].trim_end()
 }
 
-/// Raises the measured figures so that random letters and bytes stay below the bound too.
+/// Raises the measured figures so that random letters and bytes stay below the bound.
 const MARGIN: f64 = 1.1;
 
 /// The most tokens an o200k-like tokenizer makes of `text`.
@@ -141,7 +141,7 @@ pub fn upper_bound(text: &str) -> u32 {
             word(bytes, at)
         } else if byte.is_ascii_digit() {
             let end = run_end(bytes, at, |b| b.is_ascii_digit());
-            // A blank joins the word after it, but not a number.
+            // A preceding blank is part of a word's token, but not of a number's.
             let blank = at > 0 && bytes[at - 1] == b' ';
             ((end - at).div_ceil(3) as f64 + if blank { 1.0 } else { 0.0 }, end)
         } else if byte.is_ascii_whitespace() {
@@ -155,7 +155,7 @@ pub fn upper_bound(text: &str) -> u32 {
             let joins = end - at == 1 && bytes.get(end).is_some_and(u8::is_ascii_alphabetic);
             let same = (end - at - 1) as f64 - changed;
             let first = match byte {
-                // The tokenizer learned code and path words with these in front, such as `.len` or `/src`.
+                // Tokenizers have tokens for words after these characters, such as `.len` or `/src`.
                 b'.' | b'_' | b'/' | b'-' | b'(' | b'[' | b'"' | b'\'' | b'$' | b'@' | b'#' | b'<'
                     if joins =>
                 {
@@ -173,7 +173,7 @@ pub fn upper_bound(text: &str) -> u32 {
     (total * MARGIN).ceil().min(f64::from(u32::MAX)) as u32
 }
 
-/// Capitals and the small letters after them. English and most names merge; consonant clusters don't.
+/// Capitals and the lowercase letters after them. English and most names merge; consonant clusters don't.
 fn word(bytes: &[u8], at: usize) -> (f64, usize) {
     let small = run_end(bytes, at, |b| b.is_ascii_uppercase());
     let end = run_end(bytes, small, |b| b.is_ascii_lowercase());
@@ -202,7 +202,7 @@ fn wide(text: &str, at: usize) -> (f64, usize) {
         _ if c == before => 2.3_f64.min(c.len_utf8() as f64 / 2.0 + 0.3),
         ..0x800 if near => 0.55,
         ..0x800 => 1.75,
-        // Han, kana, hangul: rare ones take two or three.
+        // Han, kana, hangul; rare ones take two or three.
         0x3000..0xA000 | 0xAC00..0xD7B0 => 2.3,
         ..0x10000 if near => 1.7,
         _ => 3.0,
@@ -334,7 +334,7 @@ mod tests {
         BPE.get_or_init(|| tiktoken_rs::o200k_base().unwrap()).encode_ordinary(text).len() as f64
     }
 
-    /// Texts as tools give them, some of them as hard as they come.
+    /// Texts as tools return them, including very hard ones.
     fn text() -> impl Strategy<Value = String> {
         prop_oneof![
             proptest::collection::vec("[0-9a-f]{40}", 20..60).prop_map(|lines| lines.join("\n")),

@@ -1,4 +1,4 @@
-//! The size of a text or request: estimated, upper bound, and corrected by server reports.
+//! Sizes of texts and requests: estimates, upper bounds, and corrections from server reports.
 
 pub mod calibration;
 pub mod estimate;

@@ -1,5 +1,5 @@
-//! The size of a request's parts in tokens, framing included: estimated, at most, or exact. The ledger adds up these parts, so its
-//! sum is the size of what is sent.
+//! Sizes of a request's parts in tokens, framing included. The ledger adds up these parts, so its sum is
+//! the size of what is sent.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ impl Countable for Message {
                 let sealed = reasoning.opaque.as_ref().map_or(0, |opaque| counting.text(&opaque.to_string()));
                 counting.text(&reasoning.text).max(sealed)
             }
-            // Billed by its size, not by its letters; the framing covers the label.
+            // Images are billed by their size; the framing covers the label.
             Self::Image(image) if matches!(counting, Counting::UpperBound) => image.most_tokens(),
             Self::Image(image) => image.tokens,
             Self::Call(call) => counting.text(&call.args) + counting.text(&call.name) + CALL_FRAME,

@@ -14,21 +14,21 @@ use super::estimate::estimate;
 /// without a break, and runs of a million blanks overflow the stack of its regex engine.
 const PIECE_BYTES: usize = 4 << 10;
 
-/// Bytes examined per count; a longer text is judged by evenly spaced samples of this total size.
+/// Bytes counted at most; a longer text is judged by evenly spaced samples of this total size.
 const COUNTED_BYTES: usize = 256 << 10;
 
 /// o200k, the tokenizer of these models.
 const O200K: [&str; 10] =
     ["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"];
 
-/// Its tokens by rank, each after a byte with its length, compressed (zlib): a megabyte, where the crate's table takes 3.6.
-/// Made of the table of tiktoken-rs 0.12.1, with which a test compares it.
+/// Tokens of o200k by rank, each after a byte with its length, compressed (zlib): 1 MB instead of the crate's 3.6 MB.
+/// Made from the table of tiktoken-rs 0.12.1, with which a test compares it.
 const O200K_TOKENS: &[u8] = include_bytes!("o200k.zlib");
 
 pub struct Tokenizer(CoreBPE);
 
 impl Tokenizer {
-    /// The tokenizer of a model; `None` if it isn't public. Loads the tables; blocks meanwhile.
+    /// The tokenizer of a model; `None` if it isn't public. Blocks while it loads the tables.
     pub fn of_model(model: &str) -> Option<Self> {
         is_public(model).then(o200k)?.map(Self)
     }
@@ -44,7 +44,7 @@ impl Tokenizer {
         let mut bytes = 0u64;
         let mut tokens = 0u64;
         for piece in pieces.iter().step_by(every) {
-            // The tokenizer unwraps the failures of its regex engine.
+            // The tokenizer panics if its regex engine fails.
             tokens += catch_unwind(AssertUnwindSafe(|| self.0.count_ordinary(piece))).ok()? as u64;
             bytes += piece.len() as u64;
         }
@@ -68,13 +68,13 @@ fn o200k() -> Option<CoreBPE> {
     CoreBPE::new(ranks, FxHashMap::default(), O200K_BASE_PAT_STR).ok()
 }
 
-/// By the model's name, with or without a vendor prefix.
+/// By the model's name, ignoring a vendor prefix.
 fn is_public(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     O200K.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Splits a text into pieces of limited size, before a line or a blank if possible: tokens rarely span those.
+/// Splits a text into pieces of limited size, at a line or a blank if possible, since tokens rarely span those.
 fn pieces(whole: &str) -> Vec<&str> {
     let mut pieces = Vec::with_capacity(whole.len() / PIECE_BYTES + 1);
     let mut rest = whole;

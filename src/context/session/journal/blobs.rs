@@ -30,7 +30,7 @@ impl Blobs {
         if let Ok(known) = File::open(&path)
             && known.metadata().is_ok_and(|meta| meta.len() == bytes.len() as u64)
         {
-            // In use again, so the clean-up must see it as new.
+            // It is in use again, so the clean-up must treat it as new.
             let _ = known.set_modified(SystemTime::now());
             return Ok(hash);
         }
@@ -53,14 +53,13 @@ impl Blobs {
     }
 }
 
-/// Removes what is older than 7 days from a project's journal folder, then the oldest contents down to 500
-/// MiB. Walks the folder: call it off the hot path.
+/// Removes contents older than 7 days from a project's journal folder, then the oldest down to 500 MiB. Slow: walks the folder.
 pub fn clean(journal_folder: &Path) {
     clean_to(journal_folder, Quota::STATE, SystemTime::now());
 }
 
 fn clean_to(journal_folder: &Path, quota: Quota, now: SystemTime) {
-    // The lines say what can't be restored; only age removes them.
+    // Keep the journal lines until they expire: they say what can't be restored.
     quota.clean(journal_folder, 3, now, |path| path.parent() != Some(journal_folder));
 }
 

@@ -1,6 +1,6 @@
-//! What git already keeps: a tracked file that git's index shows as unmodified needn't be copied. Reads the
-//! index itself and runs only `git cat-file`, which runs no hooks or filters and changes nothing. In doubt
-//! (filters, other index kinds), git isn't used.
+//! Uses what git already stores: a tracked file that git's index shows as unmodified needn't be copied. Reads the
+//! index itself and runs only `git cat-file`, which runs no hooks or filters and changes nothing. If in doubt
+//! (filters, other kinds of index), git isn't used.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -18,27 +18,27 @@ use base::repository;
 use base::system::os;
 
 const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
-/// Limit for git's text files, which users write.
+/// Limit for git's text files, which users can edit.
 const TEXT_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct GitIndex {
     folder: PathBuf,
-    /// When the index was written: a file changed in the same instant may differ unnoticed.
+    /// When the index was written; a file changed in the same instant may look unmodified.
     written: (u32, u32),
-    /// Inode of the index file, which git replaces on each write.
+    /// Inode of the index file; git replaces the file on each write.
     inode: u64,
     /// By path relative to the workspace.
     files: HashMap<PathBuf, Tracked>,
     /// Whether the stored bytes equal the bytes on disk (no filters).
     plain: bool,
-    /// `git` failed or timed out, so it isn't asked again.
+    /// `git` failed or timed out and isn't asked again.
     silent: AtomicBool,
 }
 
 impl GitIndex {
-    /// The usable index of the repository that contains `root`; `known` if it hasn't been written since.
+    /// The index of the repository that contains `root`, if usable; reuses `known` if the index is unchanged.
     pub fn load(root: &Path, known: Option<Arc<Self>>) -> Option<Arc<Self>> {
         let top = repository::root(root)?;
         let folder = repository::git_folder(top)?;

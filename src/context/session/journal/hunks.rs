@@ -1,14 +1,14 @@
-//! The places where a file differs from its earlier text, and reverting one of them.
+//! The hunks in which a file differs from its earlier text, and reverting one of them.
 
 use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::record::PathState;
 
-/// Larger texts aren't compared: it would take seconds.
+/// Comparing larger texts would take seconds.
 const MOST_BYTES: usize = 512 * 1024;
 const CONTEXT: usize = 3;
 
-/// Unified diffs of the places, in order; `None` for binary or too large contents.
+/// Unified diffs of the hunks, in order; `None` for binary or too large contents.
 pub fn of(path: &str, before: &[u8], now: &[u8]) -> Option<Vec<String>> {
     let (before, now) = texts(before, now)?;
     let diff = TextDiff::from_lines(before, now);
@@ -17,7 +17,7 @@ pub fn of(path: &str, before: &[u8], now: &[u8]) -> Option<Vec<String>> {
     Some(hunks.map(|hunk| format!("--- a/{path}\n+++ b/{path}\n{hunk}")).collect())
 }
 
-/// A diff of [`of`] in git's format: a new or deleted file has a mode instead of the other side.
+/// A diff of [`of`] in git's format, where a new or deleted file has a mode instead of the other side.
 pub fn patch(diff: &str, path: &str, before: &PathState, now: &PathState) -> String {
     let head = format!("--- a/{path}\n+++ b/{path}\n");
     let body = diff.strip_prefix(&head).unwrap_or(diff);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     proptest! {
-        /// Place after place put back gives the text from before.
+        /// Reverting hunk after hunk gives the earlier text.
         #[test]
         fn all_places_make_the_whole(before in "([a-c]{0,2}\n){0,40}[a-c]?", now in "([a-c]{0,2}\n){0,40}[a-c]?") {
             let mut text = now.into_bytes();

@@ -16,11 +16,11 @@ use base::folder::handle::Folder;
 use base::format::encoding;
 use base::system::os;
 
-/// Larger files are known by size and time only.
+/// Larger files are compared by size and time only.
 pub const FILE_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
 const DIFF_LIMIT_BYTES: usize = 1024 * 1024;
 
-/// What has this name in the folder, with a regular file's bytes if there are at most `limit`.
+/// The state of an entry of the folder; with a regular file's bytes, if at most `limit`.
 pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
     let meta = match folder.look(name) {
         Ok(meta) => meta,
@@ -32,7 +32,7 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
         return match folder.read_link(name) {
             Ok(to) => Ok((PathState::Link { to }, None)),
             Err(error) if is_nothing(&error) => Ok((PathState::Absent, None)),
-            // Replaced by something else since it was inspected.
+            // It was replaced by something else after it was inspected.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok((PathState::Special, None)),
             Err(error) => Err(error),
         };
@@ -56,7 +56,7 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
         }
         Err(FileError::TooLarge { .. }) => Ok((unkept(&meta), None)),
         Err(FileError::NotFound) => Ok((PathState::Absent, None)),
-        // It exists but can't be read, so it can't be kept either.
+        // It can't be read, so its bytes can't be kept either.
         Err(_) => Ok((unkept(&meta), None)),
     }
 }
@@ -66,14 +66,14 @@ fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || os::is_link_error(error)
 }
 
-/// The topmost folder between `root` and `relative` that is a symbolic link: what is seen there is elsewhere.
+/// The topmost symbolic link among the folders above `relative`.
 pub fn behind_link(root: &Path, relative: &Path) -> Option<PathBuf> {
     let folders = relative.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     let links = folders.filter(|folder| root.join(folder).is_symlink());
     links.last().map(Path::to_path_buf)
 }
 
-/// Like [`look`] for a path of the workspace; sees nothing through a link.
+/// Like [`look`] for a path in the workspace; follows no links.
 pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
     let full = root.join(relative);
     let (Some(above), Some(name)) = (full.parent(), full.file_name()) else {
@@ -111,7 +111,7 @@ pub fn keep(
     Ok((state, bytes))
 }
 
-/// Lines added and removed; zeros if not text or too large to compare.
+/// Lines added and removed; zeros if binary or too large to compare.
 pub fn counts(before: Option<&[u8]>, after: Option<&[u8]>) -> (u32, u32) {
     let text = |bytes: Option<&[u8]>| match bytes {
         None => Some(String::new()),

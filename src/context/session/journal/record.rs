@@ -1,5 +1,5 @@
-//! The lines of a session's journal, and the states of paths in them. A line is written before the action it describes, so
-//! after a kill the journal covers at least everything that was done.
+//! The lines of a session's journal, and the states of paths in them. A line is written before its action,
+//! so after a kill the journal covers at least everything that was done.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -14,18 +14,18 @@ use base::format::path_text;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalRecord {
-    /// What follows was changed by the turn that began with this item.
+    /// The turn that began with this item made the following changes.
     Turn { item: u64, ms: u64, title: String },
-    /// What follows was changed by a rewind. `last_item` is the newest item before it; `voided` numbers the
-    /// conversation's rewind, if it was rewound too.
+    /// A rewind made the following changes. `last_item` is the newest item before it; `voided` is the number of the
+    /// conversation's rewind, if that was rewound too.
     Rewind { ms: u64, last_item: u64, title: String, voided: Option<u32> },
-    /// A command is about to run; its changes follow when it has ended.
+    /// A command is about to run; its changes are recorded after it ends.
     Running { command: String },
-    /// The changes of the running command were recorded.
+    /// All changes of the running command are recorded.
     Ran,
-    /// A path was (or is about to be) changed.
+    /// A path was changed or is about to be.
     Change(JournalChange),
-    /// A tool changed something outside the workspace: never undone.
+    /// A tool changed something outside the workspace, which is never undone.
     Outside {
         #[serde(with = "path_text")]
         path: PathBuf,
@@ -41,7 +41,7 @@ pub struct JournalChange {
     pub by: String,
     pub plus: u32,
     pub minus: u32,
-    /// Another program may have made it: found after a command was cut off, or older than the command.
+    /// May be another program's change: found after a command was killed, or older than the command.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
 }
@@ -69,7 +69,7 @@ pub fn read(path: &Path) -> Vec<JournalRecord> {
     records.filter(is_inside).collect()
 }
 
-/// What the recorder writes; anything else would lead a rewind out of the workspace.
+/// The recorder only writes such paths; others would lead a rewind out of the workspace.
 fn is_inside(record: &JournalRecord) -> bool {
     let JournalRecord::Change(change) = record else { return true };
     change.path.components().all(|part| matches!(part, Component::Normal(_)))
@@ -110,7 +110,7 @@ pub enum PathState {
     FolderWith {
         mode: u32,
     },
-    /// A file too large, or one of too many, to be read: known by size and time only, can't be restored.
+    /// A file that wasn't read because of its size or number: known by size and time, can't be restored.
     Unkept {
         size: u64,
         mtime_ns: i64,

@@ -1,5 +1,5 @@
 //! The undo journal of the running session: what tools are about to change and what commands have changed.
-//! Its own errors never stop the work: the user is notified, and a rewind lists what couldn't be kept.
+//! Its own errors never stop the work; the user is notified, and a rewind lists what couldn't be kept.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use base::clock;
 use base::file;
 use parking_lot::{Mutex, MutexGuard};
 
-/// Supposed of a file that a tool is about to make.
+/// Assumed for a file that a tool is about to create.
 const NEW_FILE_MODE: u32 = 0o644;
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Journal {
 #[derive(Debug, Default)]
 struct Inner {
     session: String,
-    /// The running turn, until its line is written.
+    /// The running turn, until its line is written with its first change.
     turn: Option<JournalRecord>,
     tree: Snapshot,
     running: bool,
@@ -56,7 +56,7 @@ impl Journal {
         &self.blobs
     }
 
-    /// Switches to another session. First records what a command did that was cut off by a kill.
+    /// Switches to another session. First records the changes of a command that a kill cut off.
     pub fn open(&self, session: &str) {
         let mut inner = self.lock();
         *inner = Inner { session: session.to_owned(), ..Inner::default() };
@@ -73,7 +73,6 @@ impl Journal {
         }
     }
 
-    /// A turn begins with this item; its line is written with its first change.
     pub fn begin_turn(&self, item: u64, title: &str) {
         self.lock().turn = Some(JournalRecord::Turn { item, ms: clock::now_ms(), title: title.to_owned() });
     }
@@ -114,7 +113,7 @@ impl Journal {
             size: after.len() as u64,
             mode,
         });
-        // A file with several names is changed under all of them.
+        // A hard-linked file changes under all of its names.
         for other in Snapshot::other_names(&self.root, relative).into_iter().filter(|_| after.is_some()) {
             lines.push(change(&other, old.clone(), new.clone(), (0, 0)));
         }
@@ -123,7 +122,7 @@ impl Journal {
         self.write(&mut inner, lines);
     }
 
-    /// After `before_write` of a new file: the permission bits that it got, if they aren't the usual ones.
+    /// Records the permission bits of a new file if they aren't the default; call after `before_write`.
     pub fn after_created(&self, by: &str, path: &Path) {
         let Ok(relative) = path.strip_prefix(&self.root) else { return };
         let Ok((after, _)) = inspect::look_in(&self.root, relative, inspect::FILE_LIMIT_BYTES) else {
@@ -138,8 +137,8 @@ impl Journal {
         }
     }
 
-    /// Call before a command runs: remembers the current files. If `stop` is set it ends early and records
-    /// nothing, and the command must not run. Blocks; call it off the async threads.
+    /// Remembers the files before a command runs. Returns early without recording if `stop` is set; the command must not run
+    /// then. Blocks; call it off the async threads.
     pub fn before_command(&self, command: &str, stop: &AtomicBool) {
         let mut inner = self.lock();
         if inner.broken || !inner.tree.refresh(&self.root, &self.blobs, stop) {
@@ -152,7 +151,7 @@ impl Journal {
         inner.running = true;
     }
 
-    /// The command has ended, or didn't run: records what it changed, and returns the files. Blocks.
+    /// Records and returns the files that the command changed. Also call it if the command didn't run. Blocks.
     pub fn after_command(&self) -> Vec<PathBuf> {
         let mut inner = self.lock();
         if std::mem::take(&mut inner.running) && !inner.broken {

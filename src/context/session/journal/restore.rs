@@ -1,5 +1,5 @@
-//! Going back: what that means for each path changed since, and carrying it out. What another program changed is a conflict.
-//! All is recorded before the first byte changes, each path is checked right before it is touched; running it twice is harmless.
+//! Plans and carries out a rewind of files. What another program changed is a conflict. Everything is recorded before the
+//! first byte changes, each path is checked right before it is touched, and running it twice is harmless.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -48,7 +48,7 @@ pub fn since(lines: &[JournalRecord], point: PointId) -> &[JournalRecord] {
     start.map_or(&[], |start| &lines[start..])
 }
 
-/// The effect of going back over `lines`. Reads the disk but changes nothing.
+/// What a rewind over `lines` would do. Reads the disk but changes nothing.
 pub fn plan(root: &Path, blobs: &Blobs, lines: &[JournalRecord]) -> RestorePlan {
     let mut chains: BTreeMap<&Path, Vec<&JournalChange>> = BTreeMap::new();
     let mut plan = RestorePlan::default();
@@ -83,7 +83,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -
         Ok(found) => found,
         Err(error) => return Some(impossible(relative, target, format!("it can't be inspected: {error}"))),
     };
-    // A mode is only restored if it was changed here, or if what had it is gone.
+    // Restore a mode only if it changed here or if its file is gone.
     let changed = |change: &&JournalChange| {
         change.before.mode().is_some_and(|before| change.after.mode() != Some(before))
     };
@@ -104,9 +104,9 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -
         (target, now) if target.same_content(now) => FileAction::Mode,
         _ => FileAction::Restore,
     };
-    // What is in the folder may come back, and the folder with it.
+    // The folder can be created again with its contents.
     let is_free = target.is_folder() && now == PathState::Absent;
-    // A file that goes takes its permission bits along.
+    // Removing a file also loses its permission bits.
     let modes = modes || target == PathState::Absent;
     let conflict = conflict(chain, &now, modes, inspect::stamp(root, relative)).filter(|_| !is_free);
     let mut step = RestoreStep {
@@ -160,7 +160,7 @@ fn difference(now: &PathState, target: &PathState) -> Option<String> {
     }
 }
 
-/// `modes`: the permission bits would be restored or lost, too.
+/// `modes`: the permission bits would be restored or lost as well.
 fn conflict(chain: &[&JournalChange], now: &PathState, modes: bool, stamp: PathState) -> Option<String> {
     let last = chain.last()?;
     if chain.iter().any(|change| change.doubtful) {
@@ -172,7 +172,7 @@ fn conflict(chain: &[&JournalChange], now: &PathState, modes: bool, stamp: PathS
         let same_mode = a.mode().zip(b.mode()).is_none_or(|(a, b)| !modes || a == b);
         same_mode && a.same_content(b)
     };
-    // An announced change may not have been made; unread files are compared by size and time.
+    // A recorded change may not have been made; files that weren't read are compared by size and time.
     let stands =
         |known: &PathState| same(now, known) || matches!(known, PathState::Unkept { .. }) && stamp == *known;
     if !stands(&last.after) && !stands(&last.before) {
@@ -189,7 +189,7 @@ fn impossibility(step: &RestoreStep) -> Option<String> {
         (PathState::Unkept { .. }, _) => {
             Some("it has no backup: it was too large, not readable, or one of too many files".to_owned())
         }
-        // What a command made goes.
+        // Something special that a command created may be removed.
         (PathState::Absent, PathState::Special) => None,
         (PathState::Special, _) | (_, PathState::Special) => {
             Some("it is not a file, folder or link".to_owned())
@@ -251,7 +251,7 @@ pub fn carry_out(
         steps.push(step);
     }
     journal.record_rewind(&lines)?;
-    // Obstacles are removed first, from the inside out; folders are created before their contents.
+    // Remove obstacles first, innermost first; create folders before their contents.
     let goes = |step: &&&RestoreStep| step.now != PathState::Absent && !replaced_in_place(step);
     let mut gone: Vec<&RestoreStep> = steps.iter().filter(goes).copied().collect();
     gone.sort_by_key(|step| (step.now.is_folder(), std::cmp::Reverse(step.path.components().count())));
@@ -276,13 +276,13 @@ pub fn carry_out(
             report(step, done);
         }
     }
-    // A folder that may not be written gets its contents first.
+    // A read-only folder gets its mode after its contents.
     for step in steps.iter().rev() {
         if let PathState::FolderWith { mode } = step.target {
             report(step, set_folder_mode(journal.root(), &step.path, mode));
         }
     }
-    // Once for all files: the journal has the states before, so going back again is harmless.
+    // One sync is enough: the journal has the earlier states, so the rewind can be repeated.
     os::sync(journal.root());
     outcome.done.sort();
     outcome.left.sort();
@@ -294,7 +294,7 @@ fn replaced_in_place(step: &RestoreStep) -> bool {
         || step.now.is_folder() && step.target.is_folder()
 }
 
-/// Files with several names that all get the same content and mode, by device and inode.
+/// Hard-linked files whose names all get the same content and mode, by device and inode.
 type SharedFiles = HashSet<(u64, u64)>;
 
 fn shared_files(root: &Path, steps: &[&RestoreStep]) -> SharedFiles {
@@ -368,14 +368,14 @@ fn put(journal: &Journal, step: &RestoreStep, shared: &SharedFiles) -> Result<()
             let bytes = journal.blobs().get(hash).ok_or("its backup has expired")?;
             let (now, old) = inspect::look(&folder, name, inspect::FILE_LIMIT_BYTES).map_err(told)?;
             let expected = if replaced_in_place(step) { &step.now } else { &PathState::Absent };
-            // Another name of the same file was restored before.
+            // It may already be restored through another name of the same file.
             let is_done = now == step.target;
             if !is_done && now != *expected {
                 return Err("it was just changed by another program".to_owned());
             }
             let file = folder.look(name).map(|meta| os::facts(&meta));
             let is_shared = file.as_ref().is_ok_and(|file| shared.contains(&file.id));
-            // Other names that keep their content and mode aren't changed through this one.
+            // Break the hard link if other names must keep their content and mode.
             let parts = !is_done && !is_shared && file.is_ok_and(|file| file.names > 1);
             if parts || !step.target.same_content(&now) {
                 if let PathState::File { mode, .. } = now

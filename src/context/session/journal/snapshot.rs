@@ -1,4 +1,4 @@
-//! The workspace's files before a command: stamps with the name of each content, updated from command to
+//! The workspace's files before a command: stamps and where each content is kept, updated from command to
 //! command so that only changed files are read again. Contents missing from git and the store are copied,
 //! smallest first, within a budget. Ignored files are left out unless git tracks them.
 
@@ -22,19 +22,19 @@ use base::search::walk::Walk;
 use base::system::facts::FileFacts;
 use base::system::os;
 
-/// Any file may be changed by a command; copying larger ones in advance costs too much.
+/// A command may change any file, but copying larger ones in advance costs too much.
 const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
 const COPY_BYTES: u64 = 64 * 1024 * 1024;
 const COPY_FILES: usize = 4_000;
 const COPY_TIME: Duration = Duration::from_secs(1);
-/// After this time, changes are detected by stamps only, so that rewriting a large tree doesn't take forever.
+/// After this time changes are detected by stamps only, so that a rewritten large tree doesn't take forever.
 const COMPARE_TIME: Duration = Duration::from_secs(5);
-/// After this time changed lines are no longer counted.
+/// After this time changed lines aren't counted.
 const COUNT_TIME: Duration = Duration::from_secs(2);
 const CHUNK: usize = 128;
-/// The tool that runs commands.
+/// The tool named in the journal for changes by commands.
 const BY: &str = "Bash";
-/// A file changed this shortly before it was inspected may change again without a new time stamp.
+/// A file changed this shortly before it was inspected may change again with the same time stamp.
 const RACY_NS: i64 = 50_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,9 +88,9 @@ pub struct Snapshot {
     files: Vec<KnownFile>,
     taken_ns: i64,
     git: Option<Arc<GitIndex>>,
-    /// Files that tools wrote: looked at even if git ignores them.
+    /// Files that tools wrote; inspected even if git ignores them.
     written: HashSet<PathBuf>,
-    /// Changes of the last refresh that aren't saved yet.
+    /// Changes of the last refresh, not saved yet.
     unsaved: Vec<TreeLine>,
     saved: usize,
 }
@@ -162,7 +162,7 @@ impl Snapshot {
         Self { files: files.into_values().collect(), taken_ns, ..Self::default() }
     }
 
-    /// The lines to write, and whether to append them to what was written before (`there`) or replace it.
+    /// The lines to write, and whether to append them to the existing file (if `there`) or replace it.
     pub fn unsaved(&mut self, there: bool) -> serde_json::Result<(Vec<u8>, bool)> {
         let follows =
             there && self.saved > 0 && self.saved + self.unsaved.len() < 2 * self.files.len() + 1_000;
@@ -204,7 +204,7 @@ impl Snapshot {
             .collect()
     }
 
-    /// Updates the tree and copies what isn't kept elsewhere; returns false if stopped before it was done.
+    /// Updates the tree and copies contents that aren't kept elsewhere; returns `false` if stopped early.
     pub fn refresh(&mut self, root: &Path, blobs: &Blobs, stop: &AtomicBool) -> bool {
         let begun_ns = now_ns();
         let git = GitIndex::load(root, self.git.take());
@@ -248,7 +248,7 @@ impl Snapshot {
             let oids: Vec<&str> = asked.iter().map(|(_, oid)| oid.as_str()).collect();
             for (size, (index, oid)) in git.sizes(&oids).into_iter().zip(&asked) {
                 let known = &mut files[*index];
-                // Another size means that git stores it in another form (line endings, LFS).
+                // A different size means that git stores it in another form (line endings, LFS).
                 if size == Some(known.stamp.size) {
                     known.content = Content::Git(oid.clone());
                 } else {
@@ -265,7 +265,7 @@ impl Snapshot {
         !stop.load(Ordering::Relaxed)
     }
 
-    /// What changed since, by a command.
+    /// What a command changed since the last refresh.
     pub fn compare(&self, root: &Path, blobs: &Blobs) -> Vec<JournalChange> {
         let begun = Instant::now();
         let counts = |before: Option<Vec<u8>>, after: Option<Vec<u8>>, is_text: bool| {
@@ -277,7 +277,7 @@ impl Snapshot {
         let mut changed: Vec<&KnownFile> = Vec::new();
         for known in &self.files {
             known_paths.insert(known.path.as_path());
-            // Without its bytes, a file is only recognized by its stamp.
+            // Without kept bytes, only the stamp can tell whether a file changed.
             let unsure = known.racy && known.content != Content::Nowhere;
             if unsure || found.get(&known.path).is_none_or(|(stamp, _)| *stamp != known.stamp) {
                 changed.push(known);
@@ -305,7 +305,7 @@ impl Snapshot {
         let mut made: Vec<_> =
             found.iter().filter(|(path, _)| !known_paths.contains(path.as_path())).collect();
         made.sort_by(|a, b| a.0.cmp(b.0));
-        // A move or a new name also changes the file that was known.
+        // If a known file was moved or got another name, it changed as well.
         let inodes: HashSet<u64> = changed.iter().map(|known| known.stamp.inode).collect();
         for (path, (stamp, meta)) in made {
             let limit = if begun.elapsed() > COMPARE_TIME { 0 } else { COPY_LIMIT_BYTES };
@@ -320,8 +320,8 @@ impl Snapshot {
         differences
     }
 
-    /// A file older than the command and not in the tree was moved here, or ignored until now. If the birth
-    /// time is unknown, the ctime detects the latter.
+    /// Whether a file that isn't in the tree is older than the command, so it was moved here or ignored until now.
+    /// If the birth time is unknown, the ctime detects the latter.
     fn is_older(&self, stamp: &SnapshotStamp, meta: &Metadata) -> bool {
         let born = meta.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
         let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok()).unwrap_or(stamp.ctime_ns);
@@ -329,7 +329,7 @@ impl Snapshot {
             && born_ns.min(stamp.ctime_ns).saturating_add(RACY_NS) < self.taken_ns
     }
 
-    /// The earlier states of files, with their bytes put into the store.
+    /// The earlier states of files; puts their bytes into the store.
     fn states(&self, root: &Path, blobs: &Blobs, files: &[&KnownFile]) -> Vec<(PathState, Option<Vec<u8>>)> {
         let oids: Vec<&str> = files
             .iter()
@@ -338,7 +338,7 @@ impl Snapshot {
                 _ => None,
             })
             .collect();
-        // After a kill the index is reloaded; the objects still exist.
+        // After a kill the index must be reloaded; git still has the objects.
         let again = if self.git.is_none() && !oids.is_empty() { GitIndex::load(root, None) } else { None };
         let git = self.git.as_ref().or(again.as_ref());
         let mut from_git = git.map(|git| git.contents(&oids)).unwrap_or_default().into_iter();
