@@ -61,12 +61,11 @@ use tools::{own_agents, own_commands, registry};
 #[derive(Clone, Debug, Default)]
 pub struct RunLimits {
     pub rules: FlagRules,
-    /// In US dollars.
     pub max_cost: Option<f64>,
     pub deadline: Option<Deadline>,
     /// Services that the model starts may outlive the run.
     pub keep: bool,
-    /// What the answer must be valid against.
+    /// The JSON Schema that the answer must match.
     pub schema: Option<Arc<Value>>,
     pub review: bool,
 }
@@ -74,28 +73,28 @@ pub struct RunLimits {
 pub struct Setup {
     pub loaded: Loaded,
     pub provider: Arc<dyn Provider>,
-    /// The settings' model, or that of a server that was discovered.
+    /// The configured model, or that of a discovered server.
     pub model: Arc<str>,
     /// Absolute and canonical.
     pub workspace: PathBuf,
     pub project_state: PathBuf,
-    /// Our configuration and state folders, which commands must not see.
+    /// Our configuration and state folders, hidden from commands.
     pub own_folders: Vec<PathBuf>,
     pub interactive: bool,
     pub resume: Option<PathBuf>,
     pub limits: RunLimits,
-    /// The editor that shows and writes files. It has no composer that could take a text back.
+    /// The editor that shows and writes files. Its user has no composer of ours to return text to.
     pub editor: Option<Arc<dyn EditorFiles>>,
-    /// The program that serves hooks and MCP servers itself.
+    /// The host program, which runs hooks and MCP servers itself.
     pub host: Option<Arc<dyn HostProgram>>,
     pub ports: Ports,
     pub instructions: String,
-    /// Of a new session; `None` for one of our own.
+    /// The id of a new session; `None` to generate one.
     pub session_id: Option<String>,
 }
 
 /// A running agent. The queues are unbounded: operations come at typing speed, and the engine must never wait
-/// for a slow terminal. At most one reply piles up, which `sampling/stream_accumulator.rs` limits.
+/// for a slow terminal. At most one reply piles up, and `sampling/stream_accumulator.rs` limits its size.
 pub struct Handle {
     pub ops: mpsc::UnboundedSender<Op>,
     pub events: mpsc::UnboundedReceiver<Event>,
@@ -123,7 +122,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
                 blobs::clean(journal.folder());
             }
         });
-        // Warm up the index while the user types the first task.
+        // Warm up the index while the user types.
         let wanted = engine.deps.interactive && engine.agent.input.task_context.is_some();
         if let Some(retriever) = engine.agent.dispatcher.cx.evidence.clone().filter(|_| wanted) {
             task::detached(move || retriever.warm());
@@ -280,17 +279,17 @@ fn params(loaded: &Loaded, model: Arc<str>) -> Params {
     }
 }
 
-/// Parentless sub-agents and the session that records their work.
+/// The session of a build's roles, and the runner for its sub-agents.
 pub struct RoleSession {
     pub conversation: Conversation,
     pub agents: FolderAgents,
-    /// Makes agents for a worktree, too.
+    /// Also makes agents for worktrees.
     pub setup: Setup,
 }
 
 pub struct FolderAgents {
     pub runner: Arc<SubAgentRunner>,
-    /// For commands that no model asked for.
+    /// For commands that no model requested.
     pub dispatcher: Dispatcher,
 }
 
@@ -319,7 +318,7 @@ impl Setup {
             own_folders: &self.own_folders,
             flags: self.limits.rules.clone(),
             interactive,
-            // Decided once: L1 (the fixed prompt) never changes within a session.
+            // Decided once, because L1 (the fixed prompt) never changes within a session.
             small_window: self.loaded.context.window_tokens < TINY_WINDOW_TOKENS,
             host,
         })
@@ -348,7 +347,7 @@ impl Setup {
         }
     }
 
-    /// Headless sub-agents for `folder`. Their changes aren't in an undo journal.
+    /// Headless sub-agents for `folder`, without an undo journal.
     pub fn agents_in(&self, folder: &Path) -> FolderAgents {
         let (dispatcher, tools) = self.toolset(folder, false, None);
         let (silent, _) = mpsc::unbounded_channel();

@@ -1,5 +1,5 @@
-//! What a running turn shares with the outside: interrupts, steering, context edits, questions and answers come in, events
-//! go out. The turn owns the conversation; only this is shared, under short locks.
+//! What a running turn shares with the outside: interrupts, steering, context edits and questions. The turn owns the
+//! conversation; only this is shared, under short locks.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -23,7 +23,7 @@ pub fn notice(events: &Events, level: Level, text: String) {
     let _ = events.send(Event::Notice { level, text });
 }
 
-/// Sends what `look` finds on the disk, without waiting for it.
+/// Runs `look` on the blocking pool and sends its event; doesn't wait for it.
 pub fn answer(events: &Events, look: impl FnOnce() -> Event + Send + 'static) {
     let events = events.clone();
     task::detached(move || drop(events.send(look())));
@@ -45,12 +45,12 @@ impl Questions {
         Self { events, open: Mutex::new((0, HashMap::new())), on_wait: OnceLock::new() }
     }
 
-    /// Calls `told` with each question that isn't answered within some seconds.
+    /// Sets the callback for questions that aren't answered within some seconds.
     pub fn on_wait(&self, told: OnWait) {
         let _ = self.on_wait.set(told);
     }
 
-    /// What a sub-agent's user should know.
+    /// Shows a sub-agent's notice to the user.
     pub fn pass_on(&self, agent: &str, level: Level, text: &str) {
         notice(&self.events, level, format!("{agent}: {text}"));
     }
@@ -116,7 +116,7 @@ pub struct TurnControl {
     pub cancel: CancellationToken,
     pub questions: Arc<Questions>,
     pub events: Events,
-    /// The sub-agent whose turn it is, for display.
+    /// The sub-agent that runs this turn, for display.
     pub agent: Option<String>,
     steering: Mutex<VecDeque<String>>,
     commands: Mutex<Vec<String>>,
@@ -128,13 +128,13 @@ impl TurnControl {
         Self::within(questions, events, CancellationToken::new(), None)
     }
 
-    /// For work that nobody watches: a question ends at once.
+    /// For work that nobody watches; questions get no answer.
     pub fn alone(cancel: CancellationToken) -> Self {
         let (events, _) = mpsc::unbounded_channel();
         Self::within(&Arc::new(Questions::new(events.clone())), &events, cancel, None)
     }
 
-    /// A sub-agent's turn, which ends with the call it belongs to.
+    /// A sub-agent's turn, which is cancelled with the call that started it.
     pub fn within(
         questions: &Arc<Questions>,
         events: &Events,

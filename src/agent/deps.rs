@@ -1,4 +1,4 @@
-//! What the engine needs besides the agent.
+//! What the engine needs in addition to the agent.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use provider::registry::SwitchableProvider;
 use provider::window::finder::WindowFinder;
 use tools::cx::ToolCx;
 
-/// Exports a log's session to a file, overwriting only with `force`. The error is worded to end a sentence.
+/// Exports a log's session to a file; overwrites only with `force`. The error completes a sentence.
 pub type Exporter = fn(log: &Path, file: &Path, force: bool) -> Result<(), String>;
 
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ pub struct EngineDeps {
 }
 
 impl EngineDeps {
-    /// Returns the model to ask from now on, if the server changed.
+    /// Returns the model to use from now on, if the server changed.
     pub async fn use_saved_keys(&mut self) -> Result<Option<Arc<str>>, String> {
         models::use_saved_keys(&mut self.loaded, &self.current).await
     }
@@ -57,7 +57,7 @@ impl EngineDeps {
         self.loaded.context_for(model, learned)
     }
 
-    /// Rejects a model that neither table nor server knows, if the current one (`now`) is in the table: it is likely a typo.
+    /// Rejects a model that is in no table and on no server, if the current one (`now`) is in the table: it is likely a typo.
     pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
         if models::is_known(&self.loaded, model)
             || !models::is_in_table(now)

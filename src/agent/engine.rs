@@ -1,5 +1,5 @@
-//! The engine: takes operations in order, runs turns, and keeps listening meanwhile. A running turn owns the
-//! agent and shares only its control.
+//! The engine: takes operations in order, runs turns, and keeps listening during them. A running turn owns the
+//! agent; the two share only the turn's control.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -27,17 +27,17 @@ pub struct Engine {
     pub agent: Agent,
     pub deps: EngineDeps,
     pub events: Events,
-    /// Sent once the session is announced: a resumed session's items, notices.
+    /// Events sent once the session is announced: a resumed session's items, notices.
     pub backlog: Vec<Event>,
     pub deferred: VecDeque<Op>,
     pub maintainer: Maintainer,
     pub turn_ended: bool,
 }
 
-/// Claude Code's short names, which no server has.
+/// Claude Code's short model names; no server accepts them.
 const NO_MODELS: [&str; 4] = ["default", "sonnet", "opus", "haiku"];
 
-/// After this long without an operation, hooks learn that we are waiting for the user.
+/// After this long without an operation, hooks are told that mycode waits for the user.
 const IDLE: Duration = Duration::from_secs(60);
 
 impl Engine {
@@ -98,7 +98,7 @@ impl Engine {
         self.end_hooks(if self.deps.interactive { "prompt_input_exit" } else { "other" }).await;
     }
 
-    /// `false` on shutdown.
+    /// Returns `false` on shutdown.
     async fn work(&mut self, work: Work, ops: &mut Ops) -> bool {
         match work {
             Work::Submit { text } => self.asked(text, ops).await,
@@ -108,7 +108,7 @@ impl Engine {
             }
             Work::RunCommand { command } => self.beside(Some(command), ops).await,
             Work::Review => self.beside(None, ops).await,
-            // Runs one phase. The next one waits for what the user decided or typed meanwhile.
+            // Runs one phase; whatever the user decided or typed meanwhile comes before the next one.
             Work::Maintain(phases) => {
                 let Some(text) = self.maintainer.begin(&phases, &mut self.agent, &self.events).await else {
                     return true;
@@ -148,7 +148,7 @@ impl Engine {
         }
     }
 
-    /// The next operation. Notifies hooks when none comes for a while after a turn.
+    /// The next operation. Runs hooks if none comes for a while after a turn.
     async fn next_op(&mut self, ops: &mut Ops) -> Option<Op> {
         let idle = std::mem::take(&mut self.turn_ended) && self.deps.interactive;
         let hooks = self.agent.dispatcher.hooks.as_ref();
@@ -201,7 +201,7 @@ impl Engine {
         Some(end)
     }
 
-    /// Runs the user's own command, or else a review, while listening; `false` on shutdown.
+    /// Runs the user's own command, or a review if there is none, while listening; `false` on shutdown.
     async fn beside(&mut self, command: Option<String>, ops: &mut Ops) -> bool {
         let control = self.control();
         let listener = Listener::new(&self.agent, &self.deps, &self.events);
@@ -223,7 +223,7 @@ impl Engine {
     }
 
     /// Handles input that came too late for the work that just ended: it runs next, before later operations.
-    /// After an interrupt the user wants no further turn, so it is given back.
+    /// After an interrupt it is returned to the composer, because the user wants no further turn.
     fn after(&mut self, control: &TurnControl) {
         if control.cancel.is_cancelled() {
             let late = control.take_typed();
@@ -284,7 +284,7 @@ impl Engine {
                 self.apply_edits(&control);
             }
             Control::ShowContext => drop(self.events.send(Event::Ledger(self.agent.ledger()))),
-            // For a question that wasn't asked by a turn.
+            // The question didn't come from a turn.
             Control::Answer { id, answer } => self.deps.questions.answer(id, answer),
             Control::TakeBack | Control::Interrupt | Control::Shutdown => {}
         }
@@ -298,7 +298,7 @@ impl Engine {
                     self.notice(Level::Warning, why);
                 } else if self.switch_model(&model).await {
                     let Agent { conversation, window, sampler, .. } = &mut self.agent;
-                    // Calibration learned from one model's tokenizer doesn't apply to another's.
+                    // Calibration is specific to a model's tokenizer.
                     conversation.state.calibration = Default::default();
                     conversation.state.calibration.presume(window.settings().token_ratio);
                     if let Err(error) = conversation.choose_model(sampler.provider.name(), &model) {
@@ -368,7 +368,7 @@ impl Engine {
         self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
     }
 
-    /// Continues a copy of a session, which may be open elsewhere.
+    /// Continues in a copy of a session, which may be open elsewhere.
     async fn fork(&mut self, session: &str) {
         let (own, log) = (&self.agent.conversation.id, self.agent.conversation.log_path());
         if own == session && !log.exists() {
@@ -397,7 +397,6 @@ impl Engine {
         }
     }
 
-    /// Runs a turn for what the user typed; `false` on shutdown.
     async fn asked(&mut self, text: String, ops: &mut Ops) -> bool {
         let before = self.model_of_command(&text).await;
         let running = self.turn(text, ops).await.is_some();
@@ -408,7 +407,7 @@ impl Engine {
         running
     }
 
-    /// Switches to the model that the user's own command names, for its turn; returns the one before.
+    /// Switches to the model named in the user's own command for one turn; returns the previous one.
     async fn model_of_command(&mut self, text: &str) -> Option<String> {
         let (name, wanted) = self.agent.input.asked.wanted_model(text)?;
         let now = self.agent.sampler.params.model.to_string();
@@ -424,7 +423,7 @@ impl Engine {
         Some(now)
     }
 
-    /// `false` if the model's settings can't be used.
+    /// Returns `false` if the model's settings can't be used.
     async fn switch_model(&mut self, model: &str) -> bool {
         match self.deps.settings_for(model).await {
             Ok(settings) => {
@@ -440,7 +439,6 @@ impl Engine {
         }
     }
 
-    /// Switches to the model that the user chose in this session, if this provider has it.
     pub async fn use_chosen_model(&mut self, chosen: Option<(String, String)>) {
         let Some((provider, model)) = chosen else { return };
         let now = self.agent.sampler.params.model.to_string();

@@ -1,5 +1,5 @@
-//! The agent: asks the model, runs its calls, records the results, and repeats. Front ends reach it only
-//! through `protocol`. Start at `turn/run.rs`; `parts.rs` lists what it works with, `engine.rs` calls it.
+//! The agent: asks the model, runs its calls, records the results, and repeats. Front ends use it only
+//! through `protocol`. Start at `turn/run.rs`; `parts.rs` lists its parts, `engine.rs` calls it.
 
 pub mod assemble;
 pub mod build;

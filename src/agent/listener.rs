@@ -1,4 +1,4 @@
-//! Handles operations during a turn: some act at once, others wait for its end.
+//! Handles operations during a turn: some act at once, others wait until it ends.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl<'a> Listener<'a> {
         Self { policy, deps, events, settings }
     }
 
-    /// Drives `work` to its end; `false` on shutdown. Operations that must wait go to `deferred`, in order.
+    /// Drives `work` to its end; `false` on shutdown. Operations that must wait are pushed to `deferred`.
     pub async fn drive(
         &self,
         work: impl Future,
@@ -75,7 +75,7 @@ impl<'a> Listener<'a> {
                         answer(self.events, move || inspect::ledger(&log, &settings));
                     }
                 },
-                // Text typed after `/clear` is meant for the new session.
+                // Text typed after `/clear` belongs to the new session.
                 Some(op @ Op::Work(_)) if deferred.iter().any(changes_session) => deferred.push_back(op),
                 Some(Op::Work(Work::Submit { text })) => control.steer(text),
                 Some(Op::Work(Work::RunCommand { command })) => control.command(command),

@@ -30,7 +30,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Switches to another conversation, with its tool state and nothing of the old one's.
+    /// Switches to another conversation, replacing the tools' state.
     pub async fn open(&mut self, conversation: Conversation) {
         self.conversation = conversation;
         let cx = &self.dispatcher.cx;
@@ -74,7 +74,7 @@ impl Agent {
     }
 }
 
-/// Rebuilds what tools remember between calls: todos, files read, the shell's folder. Reads the log.
+/// Restores the tools' state: todos, files read, the shell's folder. Reads the log.
 fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log: &Path) {
     if let Some(list) = todos {
         cx.todos.set(list);
@@ -95,7 +95,7 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
             cx.files.show(&error.message);
         }
         let data = &result.envelope.data;
-        // An edit within a line makes a line that neither text has.
+        // An edit within a line results in a line that neither text contains.
         cx.files.show(data.change().and_then(|change| change.diff.as_deref()).unwrap_or_default());
         if let Some(cwd) = data.command().and_then(|command| command.cwd.as_deref()) {
             let folder = path::resolve(&cx.root, cwd).canonical;
@@ -103,7 +103,7 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
                 cx.shell.set_cwd(folder);
             }
         }
-        // The log has no hash of what a command left.
+        // The log has no hashes of files that a command changed.
         data.changed().iter().for_each(|path| cx.files.forget(&path::resolve(&cx.root, path).canonical));
         if let Some((path, hash)) = data.content() {
             let canonical = path::resolve(&cx.root, path).canonical;

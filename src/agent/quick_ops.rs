@@ -18,7 +18,7 @@ use guard::sandbox::probe;
 use serde_json::Value;
 use tools::mcp::{describe, host_requests};
 
-/// Reports missing sandbox layers, off the loop because probing takes milliseconds.
+/// Reports missing sandbox layers in the background, because probing takes milliseconds.
 pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, events: &Events) {
     if !policy.confines(permission) || matches!(permission, Permission::Ask | Permission::AcceptEdits) {
         return;

@@ -1,4 +1,4 @@
-//! Rewinds to a point, and reverting or staging single hunks.
+//! Rewinds, and reverting or staging single hunks.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a build changed, by the undo journal, which holds the turns of its roles.
+//! What a build changed, according to the undo journal, which includes the turns of its roles.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -15,23 +15,23 @@ use context::session::journal::inspect;
 use context::session::journal::record::{JournalRecord, PathState};
 use tools::cx::ToolCx;
 
-/// The turn in whose name the journal holds what checks write.
+/// The title of the journal's turn for what checks write.
 pub const OF_CHECKS: &str = "checks of the build";
 
-/// The files that differ from before the build, without what only checks wrote.
+/// The files that differ from before the build, except those written only by checks.
 pub fn all(cx: &ToolCx) -> BTreeMap<String, LineCounts> {
     let mut lines = lines(cx, |title| title != OF_CHECKS);
     for line in &mut lines {
         if let JournalRecord::Change(change) = line {
-            // Found after a kill: a file too many is better than one that nobody reviews.
+            // Include changes found after a kill: better one file too many than one that nobody reviews.
             change.doubtful = false;
         }
     }
     session::changed_files(lines, 0)
 }
 
-/// Whether this part changed a file, now or in an earlier run. A kill may have come between a journal's line and what it announces,
-/// so the files are looked at.
+/// Whether this part changed a file, now or in an earlier run. Compares the files themselves, because a kill may have come
+/// after the journal's line but before the change.
 pub async fn made_by(cx: &ToolCx, part: &str) -> bool {
     let title = roles::turn_title(&[part]);
     let mut before: HashMap<PathBuf, PathState> = HashMap::new();
@@ -49,7 +49,7 @@ pub async fn made_by(cx: &ToolCx, part: &str) -> bool {
     looked.await.unwrap_or_default()
 }
 
-/// Does work of the program's own and records what it changed.
+/// Records in the journal what `work` changes.
 pub async fn recorded<T>(cx: &ToolCx, title: String, work: impl Future<Output = T>) -> T {
     journal::ask(cx, move |journal| journal.before_command(&title, &AtomicBool::new(false))).await;
     let done = work.await;
@@ -57,7 +57,7 @@ pub async fn recorded<T>(cx: &ToolCx, title: String, work: impl Future<Output = 
     done
 }
 
-/// Uncommitted changes that no role made: a commit of the build would take them in.
+/// Uncommitted changes that no role made; the build's commits would include them.
 pub async fn by_others(cx: &ToolCx) -> Result<Vec<PathBuf>, Stop> {
     let (root, found) = (Arc::clone(&cx.root), git::uncommitted(&cx.root).await?);
     let mut known: HashMap<PathBuf, Vec<PathState>> = HashMap::new();

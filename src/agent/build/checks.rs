@@ -1,4 +1,4 @@
-//! The project's own checks in a build: before the coding, to know how it was, and before each review.
+//! Runs the project's own checks in a build: once before the coding, for comparison, and before each review.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn results_before(build: &Build) -> Vec<CheckResult> {
     build.folder.read(BEFORE).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// Runs the checks that the project has now and those that it had before.
+/// Runs the project's current checks and those it had before.
 pub async fn run(build: &mut Build) -> Result<Vec<CheckResult>, Stop> {
     let root = Arc::clone(&build.cx().root);
     let before = results_before(build);
@@ -53,7 +53,7 @@ pub async fn run(build: &mut Build) -> Result<Vec<CheckResult>, Stop> {
     Ok(results)
 }
 
-/// Why the results are no pass, whatever a reviewer says.
+/// Why the results don't pass, whatever a reviewer says.
 pub fn problems(build: &Build, results: &[CheckResult]) -> Vec<String> {
     let before = results_before(build);
     let was =

@@ -1,5 +1,5 @@
-//! The coding stage: runs the plan's subtasks one by one, or independent ones in parallel, each in a
-//! worktree. A finished subtask is checked off in the plan; after a resume, the plan is what counts.
+//! The coding stage: runs the plan's subtasks one by one, or independent ones in parallel in worktrees.
+//! A finished subtask is checked off in the plan, from which a build resumes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use tools::sub_agent::SubReport;
 
 /// Limit of the context given to a subtask, in characters.
 const CONTEXT_CHARS: usize = 6_000;
-/// A subtask that changed no file and ran no check is asked for once more.
+/// A subtask that changed no file and ran no check is tried once more.
 const TRIES: u32 = 2;
 
 pub async fn carry_out(build: &mut Build, spec: &str) -> Result<(), Stop> {
@@ -29,7 +29,7 @@ pub async fn carry_out(build: &mut Build, spec: &str) -> Result<(), Stop> {
         }
         let batch: Vec<Subtask> = ready.into_iter().take(build.options.parallel.max(1)).cloned().collect();
         match batch.as_slice() {
-            // One that was begun in a worktree goes on there.
+            // A subtask that began in a worktree continues there.
             [one] if build.folder.read(&begun_at(one)).is_none() => alone(build, spec, &text, one).await?,
             several => together(build, spec, &text, several).await?,
         }
@@ -77,7 +77,7 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
     failed.map_or(Ok(()), Err)
 }
 
-/// Conflicts are resolved in the worktree: the project's own files never hold conflict marks.
+/// Conflicts are resolved in the worktree, so that the project's own files never contain conflict marks.
 async fn merge(
     build: &mut Build,
     subtask: &Subtask,
@@ -114,7 +114,7 @@ async fn merge(
     build.folder.write(&begun_at, "").map_err(|error| build.unwritable(&begun_at, error))
 }
 
-/// The file with the commit from which a subtask's worktree began; blank once it is merged.
+/// The file with the commit on which a subtask's worktree is based; blank once it is merged.
 fn begun_at(subtask: &Subtask) -> String {
     format!("worktrees/{}.base", subtask.number)
 }
@@ -142,7 +142,7 @@ async fn part(build: &Build, spec: &str, plan: &str, subtask: &Subtask) -> RoleT
     RoleTask { about: subtask.title().to_owned(), ..RoleTask::new("coder", name, prompt) }
 }
 
-/// Paths of a plan that don't exist, where a similar one does.
+/// Paths in the plan that don't exist but resemble existing ones.
 async fn misnamed(cx: &ToolCx, files: Vec<String>) -> Vec<String> {
     let cx = cx.clone();
     let look = move || {
@@ -155,8 +155,8 @@ async fn misnamed(cx: &ToolCx, files: Vec<String>) -> Vec<String> {
     task::blocking(look).await.unwrap_or_default()
 }
 
-/// Writes the answer before checking off the subtask: a kill in between only repeats the answer. One that changed no file and ran
-/// no check stays open.
+/// Writes the answer before checking off the subtask, so that a kill in between only repeats the answer. A subtask that
+/// changed no file and ran no check stays open.
 fn keep(build: &mut Build, subtask: &Subtask, answer: &str, did: bool) -> Result<(), Stop> {
     if !did {
         *build.idle.entry(subtask.number).or_default() += 1;

@@ -1,4 +1,4 @@
-//! Git for builds: a commit per subtask, and worktrees for parallel ones.
+//! Git for builds: one commit per subtask, and worktrees for parallel ones.
 
 use std::path::{Path, PathBuf};
 
@@ -18,11 +18,11 @@ async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
     git::run(folder, args).await.map_err(stop)
 }
 
-/// Without what no commit is for: caches that Python writes when a check runs, and what a killed write left.
+/// Excludes what no commit should contain: Python's caches, and leftovers of a killed write.
 const WORK: [&str; 4] =
     ["--", ":/", ":(top,exclude,glob)**/__pycache__/**", ":(top,exclude,glob)**/.mycode-write-*.tmp"];
 
-/// Files below `root` with uncommitted changes, relative to it, and those elsewhere in the repository, relative to that.
+/// Files with uncommitted changes: paths below `root` relative to it, others relative to the repository.
 pub async fn uncommitted(root: &Path) -> Result<Vec<PathBuf>, Stop> {
     let below = git(root, &["rev-parse", "--show-prefix"]).await?;
     let status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
@@ -37,10 +37,10 @@ pub async fn head(root: &Path) -> Result<String, Stop> {
 
 const MIDDLE_MARK: &str = "=======";
 
-/// The subject of a commit that stands for files that were not committed.
+/// Subject of a commit that holds uncommitted files.
 const SNAPSHOT: &str = "mycode: files that were not committed when the task began";
 
-/// A commit of the files as they are, new ones too: HEAD, or one that no branch has yet.
+/// A commit with all files as they are, including new ones: HEAD, or a new one that is on no branch.
 async fn snapshot(root: &Path) -> Result<String, Stop> {
     let head = head(root).await?;
     if uncommitted(root).await?.is_empty() {
@@ -59,7 +59,7 @@ async fn snapshot(root: &Path) -> Result<String, Stop> {
     Ok(git(root, &["commit-tree", tree?.trim(), "-p", &head, "-m", SNAPSHOT]).await?.trim().to_owned())
 }
 
-/// What a branch began with: the files that were not committed then, or the commit that it shares with the project.
+/// A branch's base: the snapshot that it began with, or the commit that it shares with the project.
 pub async fn base_of(root: &Path, branch: &str) -> Result<String, Stop> {
     if let Some(base) = snapshot_in(root, branch).await? {
         return Ok(base);
@@ -82,7 +82,7 @@ pub async fn diff_of(root: &Path, commit: &str) -> Result<String, Stop> {
     .await
 }
 
-/// What the files as they are now, new ones too, change since `base` split off. `own` is a path for a copy of git's index.
+/// The diff from where `base` split off to the current files, including new ones. `own` is a path for a copy of git's index.
 pub async fn diff_since(root: &Path, base: &str, own: &Path) -> Result<String, Stop> {
     let from = git(root, &["merge-base", "HEAD", "--end-of-options", base]).await?;
     copy_index(root, own).await?;
@@ -95,7 +95,7 @@ async fn with_index(root: &Path, own: &Path, args: &[&str]) -> Result<String, St
     git::run_with(root, args, Some(own)).await.map_err(stop)
 }
 
-/// Git's index with its time, by which git knows which files may have changed without a trace.
+/// Copies git's index with its time, which git needs to detect files that changed at that same time.
 async fn copy_index(root: &Path, own: &Path) -> Result<(), Stop> {
     let index = git(root, &["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
     let copy = |index: &Path| {
@@ -113,7 +113,7 @@ pub async fn branches(root: &Path, prefix: &str) -> Result<Vec<String>, Stop> {
     Ok(found.lines().map(str::to_owned).collect())
 }
 
-/// The files that a branch changes, beyond what it began with.
+/// The files that a branch changes, relative to its base.
 pub async fn changed_by(root: &Path, branch: &str) -> Result<Vec<String>, Stop> {
     let found = git(root, &["diff", "--name-only", "-z", &base_of(root, branch).await?, branch]).await?;
     Ok(found.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
@@ -124,7 +124,7 @@ pub async fn diff_by(root: &Path, branch: &str) -> Result<String, Stop> {
     git(root, &["diff", "--no-ext-diff", "--no-textconv", "--no-color", &base, branch]).await
 }
 
-/// The lines that a branch adds and removes; a binary file counts as one of each.
+/// Lines added and removed by a branch; a binary file counts as one of each.
 pub async fn lines_of(root: &Path, branch: &str) -> Result<(u64, u64), Stop> {
     let base = base_of(root, branch).await?;
     let found = git(root, &["diff", "--numstat", "--no-ext-diff", "--no-textconv", &base, branch]).await?;
@@ -134,14 +134,14 @@ pub async fn lines_of(root: &Path, branch: &str) -> Result<(u64, u64), Stop> {
     }))
 }
 
-/// Removes a branch with all that is only there.
+/// Removes a branch and its worktree.
 pub async fn discard(root: &Path, path: &Path, branch: &str) -> Result<(), Stop> {
     let _ = git(root, &["worktree", "remove", "--force", &path.to_string_lossy()]).await;
     git(root, &["worktree", "prune"]).await?;
     git(root, &["branch", "--delete", "--force", branch]).await.map(drop)
 }
 
-/// Commits everything, if there is anything. The build's own folder is ignored.
+/// Commits everything, if anything changed. The build's own folder is ignored.
 pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
     git(root, &[&["add", "--all"][..], &WORK].concat()).await?;
     if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
@@ -156,7 +156,7 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    /// Creates it from the files as they are, or reuses what an earlier run left.
+    /// Creates it with the files as they are, or reuses what an earlier run left.
     pub async fn of_present(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
         let is_new = !path.join(".git").exists() && branches(root, &branch).await?.is_empty();
         if is_new {
@@ -168,13 +168,13 @@ impl Worktree {
     /// Creates it from HEAD, or reuses what an earlier run left.
     pub async fn open(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
         if path.join(".git").exists() {
-            // What an earlier run left unfinished. There mostly is nothing.
+            // Abort what an earlier run left unfinished; usually there is nothing.
             let _ = git(path, &["merge", "--abort"]).await;
             let _ = git(path, &["rebase", "--abort"]).await;
         } else {
             let shown = path.to_string_lossy();
             let add = ["worktree", "add", "--quiet", "--force"];
-            // A branch left by an earlier run has work on it.
+            // A branch left by an earlier run may have work on it.
             if git(root, &[&add[..], &[&shown, &branch]].concat()).await.is_err() {
                 git(root, &[&add[..], &["-b", &branch, &shown, "HEAD"]].concat()).await?;
             }
@@ -186,7 +186,7 @@ impl Worktree {
         git(&self.path, &["diff", "--quiet", base, "HEAD"]).await.is_err()
     }
 
-    /// Puts its commits on top of the project's, without the files that were not committed when it began.
+    /// Rebases its commits onto the project's, without the snapshot of uncommitted files.
     pub async fn on_top(&self, root: &Path) -> Result<(), Stop> {
         let Some(base) = snapshot_in(root, &self.branch).await? else { return Ok(()) };
         let rebase = ["rebase", "--quiet", "--onto", &head(root).await?, &base];
@@ -208,7 +208,7 @@ impl Worktree {
         }
     }
 
-    /// Adds the project's files as they are, to be taken away with [`Self::without_present`].
+    /// Adds the project's files as they are; undo with [`Self::without_present`].
     pub async fn with_present(&self, root: &Path) -> Result<(), Stop> {
         let present = snapshot(root).await?;
         if git(&self.path, &["merge", "--quiet", "--no-commit", "--no-ff", &present]).await.is_err() {
@@ -218,11 +218,11 @@ impl Worktree {
     }
 
     pub async fn without_present(&self) {
-        // There is none if nothing was added.
+        // Fails if nothing was added.
         let _ = git(&self.path, &["merge", "--abort"]).await;
     }
 
-    /// Merges the project's commits into the worktree, so that conflicts never reach the project; returns the conflicting files.
+    /// Merges the project's commits into the worktree, so that conflicts stay out of the project; returns the conflicting files.
     pub async fn catch_up(&self, root: &Path) -> Result<Vec<String>, Stop> {
         let head = head(root).await?;
         match git(&self.path, &["merge", "--quiet", "--no-edit", &head]).await {
@@ -235,12 +235,12 @@ impl Worktree {
         }
     }
 
-    /// Commits a merge whose conflicts were resolved since `before`; with conflict marks left, or without the project's
-    /// commits, all since then is undone.
+    /// Commits a merge whose conflicts were resolved since `before`. If conflict marks or the project's commits
+    /// are missing or left, resets to `before`.
     pub async fn conclude(&self, root: &Path, before: &str, files: &[String]) -> Result<(), Stop> {
         let mut failed = None;
         for file in files {
-            // A heading may be underlined like the middle mark.
+            // A heading may be underlined with the same characters as the middle mark.
             let old = git(&self.path, &["show", "--end-of-options", &format!("{before}:{file}")]).await;
             let has_middle = |text: &str| text.lines().any(|line| line == MIDDLE_MARK);
             let underlines = old.is_ok_and(|old| has_middle(&old));
@@ -253,7 +253,7 @@ impl Worktree {
         }
         if failed.is_none() {
             git(&self.path, &[&["add", "--all"][..], &WORK].concat()).await?;
-            // The fix may have been committed.
+            // The fix may already be committed.
             let _ = git(&self.path, &["commit", "--quiet", "--no-edit"]).await;
             let is_merged = ["merge-base", "--is-ancestor", &head(root).await?, "HEAD"];
             let merged = git(&self.path, &is_merged).await;
@@ -270,12 +270,12 @@ impl Worktree {
         ))
     }
 
-    /// Merges its commits into the project. It has caught up, so nothing conflicts.
+    /// Merges its commits into the project. Nothing can conflict after [`Self::catch_up`].
     pub async fn deliver(&self, root: &Path) -> Result<(), Stop> {
         git(root, &["merge", "--quiet", "--no-edit", &self.branch]).await.map(drop)
     }
 
-    /// Resets the files to the branch: the run that made the worktree may have been killed midway.
+    /// Resets the files to the branch, because the run that made the worktree may have been killed midway.
     pub async fn reset(&self) -> Result<(), Stop> {
         git(&self.path, &["reset", "--quiet", "--hard"]).await.map(drop)
     }

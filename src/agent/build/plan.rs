@@ -10,7 +10,7 @@ static NUMBER: Pattern = Pattern::new(r"\d+");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subtask {
-    /// The plan's number, or else the position.
+    /// The plan's number, or else its position.
     pub number: usize,
     pub done: bool,
     /// Without number and checkbox.
@@ -37,7 +37,7 @@ pub fn subtasks(plan: &str) -> Vec<Subtask> {
     let mut found: Vec<Subtask> = Vec::new();
     for (line, text) in plan.lines().enumerate() {
         let Some(parts) = SUBTASK.captures(text) else { continue };
-        // An indented box is part of the subtask above.
+        // An indented checkbox is part of the subtask above.
         if text.starts_with([' ', '\t']) && !found.is_empty() {
             continue;
         }
@@ -46,7 +46,7 @@ pub fn subtasks(plan: &str) -> Vec<Subtask> {
         let number = parts.get(2).and_then(|number| number.as_str().parse().ok()).unwrap_or(place);
         let after = AFTER.captures(text).and_then(|parts| parts.get(1)).map_or("", |after| after.as_str());
         found.push(Subtask {
-            // A duplicate number would check the wrong box.
+            // With a duplicate number, the wrong box would be checked.
             number: if found.iter().any(|other| other.number == number) { place + 1_000 } else { number },
             done: parts.get(1).is_some_and(|mark| mark.as_str() != " "),
             text: text.to_owned(),

@@ -14,7 +14,7 @@ use base::protocol::event::EndReason;
 use base::sanitize;
 use base::text::{human_tokens, one_line, plural};
 
-/// Its JSON is public.
+/// The JSON is a public format.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum BuildEvent<'a> {
@@ -71,7 +71,7 @@ impl Show {
         Self { json, last: Arc::default(), log: log.map(Arc::new) }
     }
 
-    /// Ignores a closed output: the files are what counts.
+    /// Ignores a closed output: only the files matter.
     pub fn say(&self, event: &BuildEvent<'_>) {
         let line = self.line(event).map(|line| format!("{}\n", sanitize::clean(&line)));
         if let (Some(line), Some(mut log)) = (&line, self.log.as_deref()) {

@@ -1,4 +1,4 @@
-//! The prompts of the build's roles: each gets only the part of the information that it needs.
+//! The prompts of the build's roles; each gets only the information it needs.
 
 use super::plan::Subtask;
 use crate::qa::reviewer as qa;
@@ -14,7 +14,7 @@ pub fn plan(spec: &str, files: &str) -> String {
 
 pub const PLAN_AGAIN: &str = "Your answer has no line of the form `- [ ] 1. …`. Answer with the whole plan again, one such line for each subtask.";
 
-/// `doubts` are about the files that the subtask names.
+/// `doubts` are about the files named in the subtask.
 pub fn code(
     spec: &str,
     plan: &str,
@@ -37,7 +37,7 @@ pub fn code(
 pub const NOT_DONE: &str = "\n\n## Not done yet\nAnother coder answered, but changed no file and ran no check, so the subtask doesn't count as \
                             done. Carry it out now. If it needs no change, run a command that proves it.";
 
-/// `problems` are what the program itself found.
+/// `problems` were found by the program itself.
 pub fn fix(review: &str, problems: &[String], checks: &str, files: &[String]) -> String {
     let problems: Vec<String> = problems.iter().map(|problem| format!("- [ ] {problem}")).collect();
     let failed = if problems.is_empty() { "" } else { checks };
@@ -49,7 +49,7 @@ pub fn fix(review: &str, problems: &[String], checks: &str, files: &[String]) ->
     ])
 }
 
-/// `last` is what was done on the branch.
+/// `last` is the last work on the branch.
 pub fn merge(last: &str, files: &[String]) -> String {
     let task = format!(
         "Two pieces of work were done side by side, and their changes conflict. Resolve the conflict marks in the files below so that both changes work, then check that the project still works. The one that is merged last: {last}"

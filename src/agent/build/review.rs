@@ -11,7 +11,7 @@ use crate::qa::verdict::{self, ReviewVerdict};
 use base::pattern::Pattern;
 use context::report::figures::LineCounts;
 
-/// In one run. A resumed build reviews the present state anew, whatever an earlier run found.
+/// In one run; a resumed build starts reviewing again.
 const ROUNDS: usize = 3;
 
 /// Reviews and fixes until a review passes; returns why none did.
@@ -51,7 +51,7 @@ fn only_deletes_tests(build: &Build) -> Option<String> {
         .then(|| format!("the build only deletes tests ({})", names()))
 }
 
-/// An unreadable verdict is asked for once more, in the same window.
+/// If the verdict is unreadable, asks for it again in the same window.
 async fn judge(build: &mut Build, spec: &str, round: usize, checks: &str) -> Result<ReviewVerdict, Stop> {
     let (file, part) = (name("review", round), format!("review {round}"));
     let changed = changes::all(build.cx()).into_keys().collect::<Vec<_>>().join("\n");

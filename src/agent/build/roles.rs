@@ -60,11 +60,11 @@ pub struct RoleTask {
 
 #[derive(Clone, Debug, Default)]
 pub enum RoleStart {
-    /// The one that an earlier run began for a part of this name, else a new one.
+    /// Continues the session that an earlier run began for a part of this name, or starts one.
     #[default]
     Resume,
     Fresh,
-    /// This one goes on, with the part's prompt.
+    /// Continues this session with the part's prompt.
     In(String),
 }
 

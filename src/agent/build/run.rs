@@ -12,7 +12,7 @@ use crate::qa::checks::{CheckOutcome, CheckResult};
 use base::model::item::{Item, UserMessage};
 use base::text::{human_tokens, one_line, plural};
 
-/// Runs or resumes a build; `task` is for a new one. Returns the report and the exit code.
+/// Runs or resumes a build; `task` is `None` for a resume. Returns the report and the exit code.
 pub async fn run(
     session: RoleSession,
     task: Option<&str>,
@@ -144,7 +144,7 @@ fn find_task(build: &mut Build, task: Option<&str>) -> Result<String, Stop> {
     if task.is_empty() {
         return Err(Stop::failed("This build has no task", "write it into task.md in the build's folder"));
     }
-    // Before anything else, so that a kill doesn't lose it.
+    // Written first, so that a kill doesn't lose it.
     if known.is_none() {
         build.folder.write("task.md", &task).map_err(|error| build.unwritable("task.md", error))?;
     }

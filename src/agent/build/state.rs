@@ -1,5 +1,5 @@
-//! The state of a running build, its options, how it can end, and its folder, `.mycode/builds/<id>`: the files that each stage
-//! writes, for people to read and edit.
+//! The state of a running build, its options and outcomes, and its folder `.mycode/builds/<id>` with the files that each
+//! stage writes, for people to read and edit.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ pub struct BuildOptions {
     pub pause_after: Option<String>,
     pub commit: bool,
     pub parallel: usize,
-    /// Where the build's folder is, if not in the root.
+    /// Where the build's folder is, if not in `root`.
     pub kept_in: Option<PathBuf>,
 }
 
@@ -31,17 +31,16 @@ pub struct Build {
     pub folder: BuildFolder,
     pub roles: Roles,
     pub options: BuildOptions,
-    /// Subtasks that changed no file and ran no check, with how often they were tried.
+    /// How often each subtask ran without changing a file or running a check.
     pub idle: BTreeMap<usize, u32>,
-    /// The project's checks, after this run's last change.
+    /// Results of the project's checks after this run's last change.
     pub checks: Option<Vec<CheckResult>>,
 }
 
-/// How a build ended: its public name, and the exit code.
+/// How a build ended: public name and exit code.
 pub type Outcome = (&'static str, u8);
 
 pub const PASSED: Outcome = ("passed", 0);
-/// The last review still found problems, or a stage failed.
 pub const FAILED: Outcome = ("failed", 1);
 pub const NOTHING_CHANGED: Outcome = ("nothing_changed", 11);
 pub const PAUSED: Outcome = ("paused", 0);
@@ -94,9 +93,8 @@ impl Build {
     }
 }
 
-/// Relative to the project.
 const FOLDER: &str = ".mycode/builds";
-/// A larger file can't be ours.
+/// A larger file isn't ours.
 const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Asks the user whether a call may run, and builds the model's answer when it may not.
+//! Asks the user whether a call may run, and tells the model if it may not.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -26,7 +26,7 @@ pub struct Approver<'a> {
 }
 
 impl Approver<'_> {
-    /// `Ok` has the arguments if the user changed them; `Err` is the envelope for the model when the call must not run.
+    /// `Ok` has new arguments if the user changed them; `Err` is the envelope for the model if the call must not run.
     pub async fn ask(
         &self,
         call: &ToolCall,
@@ -54,7 +54,7 @@ impl Approver<'_> {
             _ if control.cancel.is_cancelled() => return Err(never_run()),
             Preview::Text(text) => (text, false),
             Preview::Diff(diff) => (diff, true),
-            // Don't ask about a call without effect, unless its answer reveals what may not be read.
+            // Don't ask about a call without effect, unless its answer would reveal what may not be read.
             Preview::NoEffect(answer) if policy.may_read(assessed) => {
                 return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
             }
@@ -112,7 +112,7 @@ pub fn denied(message: &str) -> Box<Envelope> {
     Box::new(Envelope::error(ErrorCode::PermissionDenied, format!("{message}. Nothing was run.")))
 }
 
-/// Interrupted before it ran: the model needn't look for a partial change.
+/// Interrupted before it ran, so the model needn't look for partial changes.
 pub fn never_run() -> Box<Envelope> {
     Box::new(Envelope::error(
         ErrorCode::Interrupted,

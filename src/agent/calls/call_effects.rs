@@ -1,4 +1,4 @@
-//! What surrounds a call: the undo journal, changes on disk by others, and progress for the user.
+//! What happens around a call: the undo journal, changes on disk by others, and progress for the user.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use tools::cx::ToolCx;
 use tools::file::watch::{self, ChangedBy};
 use tools::ports::ProgressSink;
 
-/// Lets the undo journal record the files. `false` if the user interrupted that: then the command must not
-/// run, because its changes couldn't be undone.
+/// Lets the undo journal record the files. `false` if the user interrupted it; the command must not
+/// run then, because its changes couldn't be undone.
 pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -> bool {
     let Some(journal) = cx.journal.clone() else { return true };
     let stop = Arc::new(AtomicBool::new(false));
@@ -30,7 +30,7 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -
     let work = task::blocking(move || looking.before_command(&command, &stopped));
     tokio::select! {
         biased;
-        // It may take a while in a huge tree; an interrupt doesn't wait for it.
+        // Recording a huge tree takes a while, and an interrupt must not wait for it.
         () = control.cancel.cancelled() => {
             stop.store(true, Ordering::Relaxed);
             task::detached(move || journal.after_command());
@@ -58,7 +58,7 @@ pub async fn after_command(cx: &ToolCx, events: &Events) -> Vec<String> {
     changed.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
-/// Nobody watched a command that discards work.
+/// Warns about a command that discards work, since nobody was asked.
 pub fn tell_of_discarded(cx: &ToolCx, changed: &[String], events: &Events) {
     let discards = |call: &Call| {
         let has = |word: &str| call.args().iter().any(|arg| arg.text == word);
@@ -93,7 +93,7 @@ pub async fn after_hooks(cx: &ToolCx, hooked: Hooked, envelope: &mut Envelope, c
     }
 }
 
-/// Changes on disk to files that the model has seen, made by this command or by others.
+/// Changes on disk to files that the model has seen, by this command or by others.
 pub async fn changed(cx: &ToolCx, by: Option<(&Arc<ToolCall>, &Envelope)>) -> Option<String> {
     let by = by.map_or(ChangedBy::Others, |(call, printed)| {
         let args = call.parsed_args().unwrap_or_default();

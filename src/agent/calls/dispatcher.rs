@@ -1,4 +1,4 @@
-//! The only path on which a call runs: parse → access → decide → ask → run → redact → truncate. Every failure
+//! The only way a call can run: parse → access → decide → ask → run → redact → truncate. Every failure
 //! becomes an envelope that lets the model fix its call.
 
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ impl Dispatcher {
         Self { tools, specs, cx, policy, hooks: None, interactive, denied: AtomicU32::new(0) }
     }
 
-    /// Only before the first request: schemas never change within a session.
+    /// Call only before the first request: schemas never change within a session.
     pub fn describe(&mut self, change: impl FnOnce(&[ToolSpec]) -> Arc<[ToolSpec]>) {
         self.specs = change(&self.specs);
     }
@@ -59,7 +59,7 @@ impl Dispatcher {
         &self.specs
     }
 
-    /// Calls denied since the last call of this function.
+    /// Calls denied since the last call of this method.
     pub fn take_denied(&self) -> u32 {
         self.denied.swap(0, Ordering::Relaxed)
     }
@@ -68,7 +68,7 @@ impl Dispatcher {
         CallQueue { rest: calls, carried: None, alone: calls.len() == 1 }
     }
 
-    /// The next calls that run in parallel: neighbors that only read. Every other call is alone. A call is assessed when
+    /// The next calls that run in parallel: neighbors that only read; any other call runs alone. A call is assessed only after
     /// everything before it that may change something has run.
     pub async fn next_group(&self, queue: &mut CallQueue<'_>, control: &TurnControl) -> Vec<GroupedCall> {
         let mut group: Vec<GroupedCall> = queue.carried.take().into_iter().collect();
@@ -89,8 +89,8 @@ impl Dispatcher {
         group
     }
 
-    /// Whether the call only reads, judging by its tool or its command. A call that needs an answer runs
-    /// alone, and so does one that changes the folder for the next.
+    /// Decides whether a call runs in parallel: only if its tool or command just reads, needs no answer, and
+    /// doesn't change the shell's folder for the next call.
     async fn grouped(&self, call: &Arc<ToolCall>, control: &TurnControl) -> GroupedCall {
         let call = Arc::clone(call);
         let Ok((tool, args)) = self.resolve(&call, call.parsed_args().unwrap_or_default()) else {
@@ -115,11 +115,11 @@ impl Dispatcher {
         GroupedCall { assessed, ..GroupedCall::new(call, parallel) }
     }
 
-    /// What a call would do. Parses its command once, for everything that asks about it.
+    /// Assesses what a call would do. Parses its command once, for all later decisions.
     async fn assess(&self, prepared: &dyn Prepared, cx: &ToolCx) -> Result<AssessedToolCall, Box<Envelope>> {
         let accesses = prepared.access(cx).await.map_err(|error| envelope_of(&error))?;
         let policy = Arc::clone(&self.policy);
-        // Reads files and asks git what a command would change.
+        // Blocks: reads files, and asks git what a command would change.
         let assessed = task::blocking(move || policy.assess(&accesses)).await;
         assessed.map_err(|error| denied(&format!("the call could not be checked: {error}")))
     }
@@ -143,7 +143,7 @@ impl Dispatcher {
             || !self.cx.shell.leftovers.commands().is_empty()
     }
 
-    /// Results come in call order. The user is asked about `next` while a group before it, which only reads, runs.
+    /// Results are in call order. Asks the user about `next` while the group, if it only reads, is running.
     pub async fn run_group(
         &self,
         mut group: Vec<GroupedCall>,
@@ -157,8 +157,7 @@ impl Dispatcher {
             Some(known) => vec![known],
             None => self.admit(group, control).await,
         };
-        // A command that may change files is alone in its group. Changes made before it ran aren't its doing,
-        // nor are any if it only reads.
+        // A command that may change files is alone in its group. Attribute changes to it only if they were made while it ran.
         let changes = admitted.iter().flatten().any(|admitted| admitted.command.is_some());
         let mut news = Vec::new();
         if is_command {
@@ -184,7 +183,7 @@ impl Dispatcher {
             }
             let (call_id, tool) = (Arc::clone(&call.id), self.name(call));
             result::clean(&self.cx, &mut envelope, &tool, limits);
-            // News and previews, which no tool has shown.
+            // The model now knows the text of news and previews too.
             self.cx.files.show(envelope.error.as_ref().map_or(&envelope.text, |error| &error.message));
             results.push(ToolResult::new(call_id, tool, envelope));
         }
@@ -227,7 +226,7 @@ impl Dispatcher {
         }
     }
 
-    /// Runs a call that no reply asked for.
+    /// Runs a call outside a reply.
     pub async fn run_alone(
         &self,
         call: ToolCall,
@@ -253,7 +252,7 @@ impl Dispatcher {
         ToolResult::new(call.id, call.name, envelope.with("by_user", true))
     }
 
-    /// The result of a call that the reply's end cut off. A plain retry would be cut off again.
+    /// The result of a call that the reply's end cut off; it says more than "retry", which would be cut off again.
     pub fn answer_cut(&self, call: &ToolCall, events: &Events) -> ToolResult {
         call_effects::started(&self.cx, call, &call.name, events);
         let message = format!(
@@ -272,7 +271,7 @@ impl Dispatcher {
         })
     }
 
-    /// A call's tool and arguments. A tool that is loaded on demand may be called by its own name.
+    /// A call's tool and arguments. A tool that is loaded on demand can be called by its own name.
     fn resolve(&self, call: &ToolCall, args: Value) -> Result<(&dyn Tool, Value), ToolError> {
         match self.find(&call.name) {
             Ok(tool) => match registry::instead(tool.name(), &args, &self.cx.shell.cwd()) {
@@ -332,7 +331,7 @@ impl Dispatcher {
         Ok(OpenedCall { call, prepared, hooked: Some(hooked) })
     }
 
-    /// Access, decide, ask. `Err` is the envelope for the model. The user's own calls are always allowed.
+    /// Decides on the call, asking the user if needed. `Err` is the envelope for the model. The user's own calls are always allowed.
     async fn judge(
         &self,
         opened: OpenedCall,
@@ -342,7 +341,7 @@ impl Dispatcher {
     ) -> Result<AdmittedCall, Box<Envelope>> {
         let OpenedCall { call, mut prepared, mut hooked } = opened;
         let cx = self.cx_until(control);
-        // Hooks may have changed the call.
+        // Assess again if hooks may have changed the call.
         let mut assessed = match known.filter(|_| hooked.is_none()) {
             Some(known) => known,
             None => tokio::select! {
@@ -378,12 +377,12 @@ impl Dispatcher {
                 consent = Consent::Asked;
             }
         }
-        // Scanning every file before and after is slow in a large tree: skip it for commands that only read.
+        // Scanning every file before and after is slow in a large tree, so skip it for commands that only read.
         let command = self.policy.may_change(&assessed);
         Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, consent, hooked })
     }
 
-    /// The call with the arguments that the user wants. What is forbidden stays so.
+    /// The call with the arguments that the user changed. What is forbidden stays forbidden.
     async fn changed(
         &self,
         call: &ToolCall,
@@ -420,14 +419,13 @@ impl Dispatcher {
         let AdmittedCall { prepared, command, assessed, consent, hooked } = admitted;
         cx.by_user = consent == Consent::Own;
         cx.may_keep = self.policy.may_keep(&assessed);
-        // The user's own command runs unconfined.
         if !cx.by_user {
             cx.confinement = self.policy.confinement(&assessed, consent == Consent::Asked);
         }
         (cx.observation, cx.calls) = (limits, assessed.calls());
         if !cx.denied.is_empty() && assessed.runs_command() {
             let (denied, sandbox) = (Arc::clone(&cx.denied), Arc::clone(&cx.sandbox));
-            // Looks for the files that wildcards mean.
+            // Blocks: expands wildcards into files.
             let _ = task::blocking(move || sandbox.mask(denied.masks())).await;
         }
         if let Some(command) = &command
@@ -477,7 +475,6 @@ impl Dispatcher {
         cx
     }
 
-    /// Changes on disk, made by others, to files that the model has seen.
     pub async fn file_news(&self) -> Option<String> {
         call_effects::changed(&self.cx, None).await
     }

@@ -1,5 +1,5 @@
-//! The permission level and the user's rules at run time: queried by the dispatcher, changed by answers and
-//! `/permission`, even during a turn.
+//! The permission level and the user's rules at run time. The dispatcher queries them; answers and `/permission`
+//! change them, even during a turn.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const OTHER_USERS: &str = "sudo su doas pkexec ssh scp sftp rsync";
 struct PolicyState {
     permission: Permission,
     mode: Mode,
-    /// The rules file that the user asked for with `/init`.
+    /// The rules file that the user requested with `/init`.
     rules_file_allowed: Option<PathBuf>,
     ask_before_notes: bool,
     commits_wanted: bool,
@@ -49,16 +49,16 @@ pub struct PolicyEngine {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSupport {
-    /// Off, by the level or the user's settings.
+    /// Turned off by the level or the user's settings.
     Nothing,
     Sandbox,
-    /// This machine can't cut off the network.
+    /// This machine can't block the network.
     FilesOnly,
-    /// Wanted, but this machine has no sandbox.
+    /// Turned on, but this machine has no sandbox.
     Missing,
 }
 
-/// A tool call with its analyzed commands. Made once per call, by [`PolicyEngine::assess`].
+/// A tool call with its analyzed commands. Made once per call by [`PolicyEngine::assess`].
 pub struct AssessedToolCall(Vec<AssessedAccess>);
 
 impl AssessedToolCall {
@@ -70,12 +70,12 @@ impl AssessedToolCall {
         self.commands().flat_map(|command| command.calls.iter().flatten())
     }
 
-    /// The programs its commands run, as far as they are understood.
+    /// The programs that its commands run, as far as they can be parsed.
     pub fn calls(&self) -> Arc<[Call]> {
         self.programs().map(|one| one.call.clone()).collect()
     }
 
-    /// Each program of its commands, and what it does.
+    /// Each program in its commands, and what it does.
     pub fn parts(&self) -> Vec<String> {
         self.programs().map(|one| format!("{}: {}", one.shown(), one.assessment.reason)).collect()
     }
@@ -101,7 +101,7 @@ impl AssessedToolCall {
         self.programs().map(|call| &call.assessment)
     }
 
-    /// The protected files that git changes, if only they (and the network) need approval.
+    /// The protected files that git changes, if it needs approval only for them (and the network).
     fn opens(&self) -> Option<Vec<PathBuf>> {
         let opens = || self.risks().flat_map(|one| one.opens.iter().cloned()).collect();
         (self.risk() == Some(Risk::Protected)).then(opens)
@@ -111,8 +111,8 @@ impl AssessedToolCall {
         self.risk() == Some(Risk::Network)
     }
 
-    /// Whether it runs only programs that work as another user or want files of other users, which a user namespace
-    /// doesn't have. All that they are given is known, so that rules about files hold by its words.
+    /// Whether it runs only programs that need other users, which don't exist in a user namespace. All arguments must be
+    /// known, so that rules about files can be applied to them.
     fn needs_other_users(&self) -> bool {
         let needs = |one: &AssessedCall| {
             let name = one.call.name();
@@ -128,7 +128,7 @@ impl AssessedToolCall {
 }
 
 impl PolicyEngine {
-    /// `own` are our folders, `readable` the parts of them that tools may read.
+    /// `own` are our folders, and `readable` the parts of them that tools may read.
     pub fn new(
         work: &WorkSettings,
         rules: Rules,
@@ -156,7 +156,7 @@ impl PolicyEngine {
         }
     }
 
-    /// Locks them: not to be held while something else is asked of the policy.
+    /// Locks the rules: don't hold the guard while calling other methods.
     pub fn rules(&self) -> MutexGuard<'_, Rules> {
         self.rules.lock()
     }
@@ -169,14 +169,14 @@ impl PolicyEngine {
         self.most_permission
     }
 
-    /// Returns what holds now: the administrator may allow less.
+    /// Returns the effective level: the administrator may allow less.
     pub fn set_permission(&self, permission: Permission) -> Permission {
         let allowed = permission.min(self.most_permission);
         self.state().permission = allowed;
         allowed
     }
 
-    /// Whether it was not before.
+    /// Returns whether it changed.
     pub fn become_read_only(&self) -> bool {
         std::mem::replace(&mut self.state().permission, Permission::ReadOnly) != Permission::ReadOnly
     }
@@ -198,7 +198,7 @@ impl PolicyEngine {
         if let Some(reason) = rules.forbidden(&call.0, &self.scope) {
             return Verdict::Deny { reason };
         }
-        // With `/init` the user asked for this file; in `ask` the diff is still shown first.
+        // The user requested this file with `/init`; in `ask`, the diff is still shown first.
         if let [AssessedAccess { access: Access::Write(path), .. }] = call.0.as_slice()
             && state.permission == Permission::Auto
             && state.rules_file_allowed.as_ref() == Some(path)
@@ -211,7 +211,7 @@ impl PolicyEngine {
         let asks =
             state.ask_before_notes && matches!(state.permission, Permission::Ask | Permission::AcceptEdits);
         let verdict = match inputs.decide(&call.0) {
-            // A rule that allows the command also allows the network it needs.
+            // A rule that allows the command also allows its network access.
             Verdict::Ask { reason } if call.declares_network() => match inputs.decide(call.without_network())
             {
                 Verdict::Allow if call.is_covered(&rules) => Verdict::Allow,
@@ -229,7 +229,7 @@ impl PolicyEngine {
         explained(self.or_asked(&rules, &call.0, verdict), state.permission, support)
     }
 
-    /// A rule may ask about what would be allowed, and is named beside other reasons.
+    /// A rule may demand a question about an allowed call; it is also named in other questions.
     fn or_asked(&self, rules: &Rules, call: &[AssessedAccess], verdict: Verdict) -> Verdict {
         let asks = || rules.must_ask(call, &self.scope);
         match verdict {
@@ -242,8 +242,8 @@ impl PolicyEngine {
         }
     }
 
-    /// Whether a user's hook may approve the call: not changes to files that control other programs, secrets
-    /// or places outside, nor anything that isn't understood, nor what a rule asks about.
+    /// Whether a user's hook may approve the call. It may not approve changes to files that control other programs, access to
+    /// secrets or other places, commands that can't be parsed, or what a rule asks about.
     pub fn may_be_waived(&self, call: &AssessedToolCall) -> bool {
         let rules = self.rules();
         !rules.are_locked()
@@ -251,7 +251,7 @@ impl PolicyEngine {
             && call.0.iter().all(|one| one.may_be_waived(&self.scope))
     }
 
-    /// Whether every file that a call would change may be read without asking.
+    /// Whether all files that a call would change may be read without asking.
     pub fn may_read(&self, call: &AssessedToolCall) -> bool {
         let (state, rules) = (self.state(), self.rules());
         let inputs = self.inputs(&state, SandboxSupport::Nothing, &rules);
@@ -264,7 +264,7 @@ impl PolicyEngine {
         })
     }
 
-    /// During `/init`, `auto` may write the rules file in the workspace's root without asking. Returns what it asks for.
+    /// During `/init`, `auto` may write the rules file in the workspace's root without asking. Returns the prompt.
     pub fn begin_init(&self) -> String {
         let workspace = &self.scope.workspace;
         self.state().rules_file_allowed = Some(workspace.join(rules_file::of_init(workspace)));
@@ -279,7 +279,7 @@ impl PolicyEngine {
         self.state().commits_wanted = wanted;
     }
 
-    /// Whether it makes a commit that the user of `auto` did not speak of.
+    /// Whether the call commits in `auto` although the user didn't mention commits.
     pub fn is_unwanted_commit(&self, call: &AssessedToolCall) -> bool {
         let state = self.state();
         state.permission == Permission::Auto
@@ -291,7 +291,7 @@ impl PolicyEngine {
         self.state().ask_before_notes = ask;
     }
 
-    /// Checks a command that starts in `folder`, program by program. `support` overrides the real sandbox.
+    /// Checks a command that runs in `folder`, program by program. `support` overrides the real sandbox.
     pub fn check(
         &self,
         text: &str,
@@ -312,9 +312,9 @@ impl PolicyEngine {
         (command, found)
     }
 
-    /// How an allowed command is confined; `approved` if the user approved this very call. What the level
-    /// allows, or what needs only the network, stays confined: approval adds just the network. Everything
-    /// else that the user allowed, once or by rule, runs free but for the files that rules deny.
+    /// How an allowed command is confined; `approved` if the user approved this call. What the level allows
+    /// or what needs only the network stays confined; approval just adds the network. Anything else that the
+    /// user or a rule allowed runs unconfined, except for files that rules deny.
     pub fn confinement(&self, call: &AssessedToolCall, approved: bool) -> Confinement {
         let found = self.by_level(call, approved);
         let may_see =
@@ -333,7 +333,7 @@ impl PolicyEngine {
             return Confinement::Free;
         }
         let support = self.support(level);
-        // Without a sandbox, only what the user allowed and what certainly just reads gets here.
+        // Without a sandbox, only commands that the user allowed or that certainly just read get here.
         if support == SandboxSupport::Missing {
             return Confinement::Free;
         }
@@ -359,13 +359,13 @@ impl PolicyEngine {
         }
     }
 
-    /// Whether a service of this call may run unconfined and outlive the run: the level or a rule of the user says so.
+    /// Whether a service of this call may run unconfined and outlive the run, by the level or a user's rule.
     pub fn may_keep(&self, call: &AssessedToolCall) -> bool {
         let level = self.state().level();
         level != Permission::ReadOnly && (!self.confines(level) || call.is_covered(&self.rules()))
     }
 
-    /// Whether it runs a command, or something on a server, that may do more than read.
+    /// Whether it runs a command or a remote tool that may do more than read.
     pub fn may_change(&self, call: &AssessedToolCall) -> bool {
         let on_server = |one: &AssessedAccess| matches!(one.access, Access::Remote { reads: false, .. });
         call.runs_command() && call.risk() != Some(Risk::Reads) || call.0.iter().any(on_server)
@@ -375,7 +375,7 @@ impl PolicyEngine {
         self.sandbox && permission != Permission::Full
     }
 
-    /// Whether all commands can be kept from the files that rules deny. A user's yes leads out of the sandbox.
+    /// Whether denied files can be hidden from all commands. Commands that the user approves run outside the sandbox.
     pub fn can_mask(&self, interactive: bool) -> bool {
         let (status, level) = (probe::status(), self.permission());
         let confined = matches!(level, Permission::ReadOnly | Permission::Auto) && self.confines(level);
@@ -400,7 +400,7 @@ impl PolicyEngine {
         support: SandboxSupport,
         rules: &'a Rules,
     ) -> VerdictInputs<'a> {
-        // Unknown commands may run because they are confined; where they can't be, the user is asked.
+        // Unknown commands may run if they are confined; otherwise the user is asked.
         VerdictInputs {
             permission: state.permission,
             mode: state.mode,
@@ -425,7 +425,7 @@ impl PolicyEngine {
         grant.filter(Rules::can_keep)
     }
 
-    /// The folder outside that is all that the call needs.
+    /// The folder outside the workspace, if it is all that the call needs.
     pub fn folder_to_add(&self, call: &AssessedToolCall) -> Option<PathBuf> {
         match self.session_grants(call).as_slice() {
             [SessionGrant::ReadFolder(folder)] => Some(folder.clone()),
@@ -433,7 +433,7 @@ impl PolicyEngine {
         }
     }
 
-    /// What "for this session" would allow, in words; `None` if a yes covers only this call.
+    /// What "for this session" would allow, in words; `None` if only this call can be allowed.
     pub fn session_scope(&self, call: &AssessedToolCall) -> Option<String> {
         let grants: Vec<String> = self.session_grants(call).iter().map(SessionGrant::text).collect();
         (!grants.is_empty()).then(|| grants.join(", "))

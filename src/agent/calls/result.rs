@@ -1,4 +1,4 @@
-//! Prepares a result for the model: redacts secrets, cuts it to size, appends news.
+//! Prepares a result for the model: redacts secrets, truncates, appends news.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {
     let body = std::mem::take(&mut envelope.body);
     let known = envelope.data.full_output_path().map(PathBuf::from);
     let cut = match known {
-        // The tool has stored the full output already: don't store its excerpt too.
+        // The tool already stored its full output; don't store the excerpt as well.
         Some(path) if !output::fits(&body, limits) => {
             let body = output::cut(&body, None, keep, Some(&path), limits);
             Truncated { body, cut: true, full_output_path: Some(path) }
@@ -30,7 +30,7 @@ pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {
     }
 }
 
-/// What a tool shows can't pass for a reminder of ours.
+/// Escapes tool output that imitates our reminders.
 pub fn keep_apart(envelope: &mut Envelope) {
     let message = envelope.error.as_mut().map(|error| &mut error.message);
     for text in [&mut envelope.text, &mut envelope.body].into_iter().chain(message) {

@@ -1,4 +1,4 @@
-//! A call on its way through the dispatcher.
+//! The states of a call in the dispatcher.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ pub struct CallQueue<'c> {
 pub struct GroupedCall {
     pub call: Arc<ToolCall>,
     pub parallel: bool,
-    /// Of a command: what it would do.
+    /// For commands.
     pub assessed: Option<AssessedToolCall>,
-    /// The answer, if it was asked for while the calls before it ran.
+    /// The user's answer, if asked while earlier calls ran.
     pub admitted: Option<Admission>,
 }
 
@@ -33,7 +33,7 @@ pub type Admission = Result<AdmittedCall, Box<Envelope>>;
 
 pub struct AdmittedCall {
     pub prepared: Box<dyn Prepared>,
-    /// The title of a call whose program may change any file.
+    /// The title, if the call's program may change any file.
     pub command: Option<String>,
     pub assessed: AssessedToolCall,
     pub consent: Consent,
@@ -49,7 +49,7 @@ pub struct OpenedCall {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
-    /// The level and the rules allow it.
+    /// Allowed by the level and the rules.
     Rules,
     Asked,
     Own,

@@ -1,4 +1,4 @@
-//! The hooks of one agent: what they are sent, and what happens with their output.
+//! The hooks of one agent: their input, and what is done with their output.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use tools::hook::notice as texts;
 use tools::hook::runner::{Hooks, Occasion, Say};
 use tools::hook::settings;
 
-/// Most characters of a hook's output that the model sees; longer output goes to a file and is previewed.
+/// Characters of a hook's output sent to the model; longer output goes to a file, with a preview.
 const CONTEXT_CHARS: usize = 10_000;
 const PREVIEW_CHARS: usize = 2_000;
 const MOST_AT_END: Duration = Duration::from_secs(60);
@@ -34,7 +34,7 @@ pub struct AgentHooks {
     hooks: Arc<Hooks>,
     pub cx: ToolCx,
     pub policy: Arc<PolicyEngine>,
-    /// Those of the session that the user sees.
+    /// The user's session, also for sub-agents.
     events: Events,
     /// Session id and log; sub-agents send their parent's.
     session: Arc<Mutex<(String, PathBuf)>>,
@@ -44,7 +44,7 @@ pub struct AgentHooks {
 }
 
 impl AgentHooks {
-    /// `None` if no hooks are configured. Also returns a warning for the user.
+    /// `None` if no hooks are configured; the text is a warning for the user.
     pub fn new(
         files: &[AgentFile],
         cx: &ToolCx,
@@ -93,7 +93,6 @@ impl AgentHooks {
         self.wants(HookEvent::Notification)
     }
 
-    /// The sub-agent's type; `None` for the main agent.
     pub fn agent_kind(&self) -> Option<&str> {
         self.agent.as_ref().map(|(_, kind)| kind.as_str())
     }
@@ -114,7 +113,7 @@ impl AgentHooks {
         }
     }
 
-    /// The verdict of the SessionStart hooks, once; `None` also if the user doesn't want to wait.
+    /// Waits for the SessionStart hooks. `None` if they were taken before or the user interrupts.
     pub async fn started(&self, cancel: &CancellationToken) -> Option<HookVerdict> {
         let mut starting = self.starting.lock().take()?;
         tokio::select! {
@@ -133,7 +132,7 @@ impl AgentHooks {
         self.hooks.end().await;
     }
 
-    /// Runs the hooks for an event; `more` is added to the common payload.
+    /// Runs the hooks for an event; `more` is added to the payload.
     pub async fn run(
         &self,
         event: HookEvent,
@@ -207,7 +206,7 @@ impl AgentHooks {
         (!all.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", all.join("\n\n")))
     }
 
-    /// Runs the Notification hooks because we are waiting for the user, e.g. to answer `question`.
+    /// Runs the Notification hooks when mycode waits for the user, e.g. to answer `question`.
     pub async fn waits_for_user(&self, question: Option<&Question>) {
         let (kind, title, message) = match question {
             None => ("idle_prompt", "Waiting for input", "mycode is waiting for your input".to_owned()),

@@ -1,4 +1,4 @@
-//! Where the agent runs the user's hooks and follows their decisions.
+//! Runs the user's hooks and applies their decisions.
 
 pub mod agent_hooks;
 pub mod tool_hooks;

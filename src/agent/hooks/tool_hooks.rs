@@ -23,11 +23,11 @@ pub type SharedHooks = Arc<AgentHooks>;
 
 pub struct Hooked {
     hooks: SharedHooks,
-    /// Our name for the tool that actually runs.
+    /// Our name for the tool that is run.
     tool: String,
     names: Vec<String>,
     input: Value,
-    /// The files of a patch: hooks hear of each.
+    /// The files of a patch; hooks run once for each.
     files: Vec<PathBuf>,
     call_id: Arc<str>,
     decided: Option<Decided>,
@@ -49,7 +49,7 @@ impl Hooked {
         }
     }
 
-    /// Other arguments under our names.
+    /// Sets the changed arguments.
     pub fn changed(&mut self, args: &Value) {
         self.input = claude_tools::input(&self.tool, args, &self.hooks.cx.root);
         self.files = parse::paths_in(args);
@@ -77,7 +77,7 @@ impl Hooked {
                 break;
             }
         }
-        // One file's answer is no call for all of them.
+        // With several files, new input for one of them isn't valid for the call.
         verdict.updated_input = verdict.updated_input.filter(|_| self.files.len() == 1);
         verdict
     }
@@ -136,14 +136,14 @@ impl Hooked {
         (HookEvent::PostToolUse, json!({"tool_response": response, "duration_ms": envelope.time_ms}))
     }
 
-    /// Whether hooks run after a call that changed a file: they may change it too, so we must look again.
+    /// Whether hooks run after a call that changed a file: they may change it again, so it must be reread.
     pub fn may_change_files(&self, envelope: &Envelope) -> bool {
         let diff = envelope.data.change().and_then(|change| change.diff.as_ref());
         diff.is_some() && self.hooks.wants(HookEvent::PostToolUse)
     }
 
-    /// The verdict with the hooks' decisions: their no is a no, their question is asked, and their yes answers a
-    /// question that isn't about protected things. What the policy denies stays denied.
+    /// The verdict with the hooks' decisions. They can deny a call, ask about it, or approve it if the question isn't
+    /// about protected things. What the policy denies stays denied.
     pub async fn decided(
         &self,
         verdict: Verdict,

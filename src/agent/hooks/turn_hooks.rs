@@ -13,10 +13,10 @@ use tools::hook::notice as texts;
 
 pub type MaybeHooks = Option<Arc<AgentHooks>>;
 
-/// How often in a row hooks may keep a turn from ending.
+/// How often in a row hooks can prevent the end of a turn.
 pub const MOST_CONTINUATIONS: u32 = 8;
 
-/// Runs the hooks before a prompt: what to append to it, or why it isn't sent.
+/// Runs the hooks for a prompt; returns what to append to it, or why it isn't sent.
 pub async fn prompt(
     hooks: &AgentHooks,
     text: &str,
@@ -45,7 +45,7 @@ pub fn stopped(hooks: &MaybeHooks) -> Option<Problem> {
     Some(texts::turn_stopped(&name, &why))
 }
 
-/// Runs the Stop hooks; `Some` is for the model if it must continue. `before` counts earlier continuations.
+/// Runs the Stop hooks; `Some` is text for the model, which must continue. `before` counts earlier continuations.
 pub async fn stop(
     hooks: &AgentHooks,
     before: u32,
@@ -76,7 +76,7 @@ pub async fn before_compaction(hooks: &AgentHooks, focus: Option<&str>, cancel: 
     hooks.take_stop().is_none() && verdict.blocked().is_none()
 }
 
-/// Runs the hooks after compaction; returns their SessionStart output, for the next request.
+/// Runs the hooks after compaction; returns their SessionStart output for the next request.
 pub async fn after_compaction(
     hooks: &AgentHooks,
     manual: bool,

@@ -1,4 +1,4 @@
-//! Lists for front ends: sessions, models, status. None needs the conversation, so they work during a turn.
+//! Lists for front ends: sessions, models, status. They don't need the conversation, so they work during a turn.
 
 pub mod models;
 pub mod sessions;

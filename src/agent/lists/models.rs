@@ -1,4 +1,4 @@
-//! The models to choose from: the current one, those configured, and those the server lists; and the keys of their vendors.
+//! The models to choose from (current, configured, listed by the server), and their vendors' keys.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use provider::window::finder::{LearningProvider, WindowFinder};
 use provider::window::probe;
 use provider::{login, registry};
 
-/// Sends the models that are known at once, then those of the server too.
+/// Sends the known models at once, then adds those of the server.
 pub async fn send(loaded: Loaded, events: Events) {
     let configured = configured(&loaded);
     let _ = events.send(Event::Models(configured.clone()));
@@ -51,7 +51,7 @@ pub async fn nearest(loaded: &Loaded, wanted: &str) -> Option<String> {
     fuzzy::nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// In the table, or of a vendor whose key is set.
+/// Whether it is in the table, or its vendor has a key.
 pub fn is_known(loaded: &Loaded, model: &str) -> bool {
     let named = Vendor::named_in(model);
     is_in_table(model)
@@ -93,7 +93,7 @@ pub async fn save_key(folder: PathBuf, vendor: String, key: Option<Secret>, even
     let _ = events.send(Event::KeyChanged(changed));
 }
 
-/// Returns the model to ask from now on, if the server changed. The error is in sentences.
+/// Returns the model to use from now on, if the server changed. The error is in full sentences.
 pub async fn use_saved_keys(
     loaded: &mut Loaded,
     current: &SwitchableProvider,

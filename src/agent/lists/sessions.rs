@@ -73,7 +73,7 @@ pub fn change<E: Display>(
     });
 }
 
-/// Archives the note `forgotten` first, if one is named.
+/// Lists the notes; archives the note `forgotten` first.
 pub fn notes(workspace: &Path, forgotten: Option<&str>) -> Event {
     let store = NoteStore::new(workspace);
     let changed = forgotten.map_or(Ok(()), |id| store.archive(id).map(drop));

@@ -1,5 +1,5 @@
-//! The `/status` rows that front ends don't know (sandbox, rules files, jobs, …), hooks, and `/cost` from the log. All of it
-//! reads the disk.
+//! The `/status` rows that front ends don't know (sandbox, rules files, jobs, …), hooks, and `/cost` from the log.
+//! Everything reads the disk.
 
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ pub fn trust(workspace: &Path, project_state: &Path) -> Event {
     Event::Notice { level: Level::Info, text }
 }
 
-/// The rules files that are always sent, and those for matching files or on demand.
+/// The rules files that are always sent, for matching files, or on demand.
 pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> String {
     let mut rules = ProjectRules::new(HeldBack::new(project_state), config);
     rules.refresh(workspace);

@@ -1,5 +1,5 @@
-//! Runs the project's own checks. The program runs them, not a model, so that nobody can only claim it. As for any command, the
-//! policy and the sandbox decide.
+//! Runs the project's own checks. The program runs them so that a model can't just claim to. The policy and the
+//! sandbox apply as to any command.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use tools::check::project::{self, ProjectCheck};
 
 /// A check that takes longer counts as failed.
 const LIMIT_MS: u64 = 600_000;
-/// A check leaves nothing behind that a later run would take for the present code.
+/// Avoids leftovers that a later run would use instead of the current code.
 const NO_CACHE: &str = "PYTHONDONTWRITEBYTECODE=1";
 const LAST_WRITES: Duration = Duration::from_secs(5);
-/// Of the output, in bytes.
+/// Bytes of output shown.
 const SHOWN_BYTES: usize = 3_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ impl CheckResult {
     }
 }
 
-/// The checks that the project has, and those that it had before. Reads the disk.
+/// The project's current checks, and those it had before. Reads the disk.
 pub fn of_project(root: &Path, before: &[CheckResult]) -> Vec<ProjectCheck> {
     let ran = before.iter().filter(|result| result.outcome != CheckOutcome::NotRun);
     let known =
@@ -123,7 +123,7 @@ impl CheckRunner<'_> {
         Some(CheckResult::of(command, &envelope))
     }
 
-    /// A command of the user's; `None` if it was interrupted.
+    /// Runs a user's command; `None` if it was interrupted.
     pub async fn ran(&self, command: &str, questions: &Arc<Questions>) -> Option<RanCheck> {
         let (unseen, _) = mpsc::unbounded_channel();
         let control = TurnControl::within(questions, &unseen, self.cancel.clone(), None);
@@ -148,7 +148,7 @@ impl CheckRunner<'_> {
 
 pub struct RanCheck {
     pub exit_code: Option<i64>,
-    /// Not done in time.
+    /// It timed out.
     pub running: bool,
     pub denied: bool,
     pub output: String,
@@ -175,13 +175,13 @@ impl RanCheck {
         }
     }
 
-    /// The same for the same output, but for times and the like.
+    /// Equal for equal output, ignoring times and the like.
     pub fn hash(&self) -> String {
         file::hash(stable(&self.output).as_bytes())
     }
 }
 
-/// What a known check says of its result.
+/// How a known check describes its result.
 fn how(envelope: &Envelope) -> Option<String> {
     let check = envelope.data.command()?.check.clone()?;
     Some(CheckRun::new(check, ItemId(0), envelope).how).filter(|how| !how.is_empty())

@@ -1,4 +1,4 @@
-//! Judging finished work, for `build`, `exec --review` and `mycode review`: the project's own checks, and a reviewer's verdict.
+//! Judges finished work for `build`, `exec --review` and `mycode review`: the project's own checks, and a reviewer's verdict.
 
 pub mod checks;
 pub mod reviewer;

@@ -1,5 +1,5 @@
-//! The reviewer: a sub-agent with a window of its own that sees what was wanted, the changes, and what the project's checks
-//! say. Its verdict is never read from prose.
+//! The reviewer: a sub-agent with its own window that sees the task, the changes, and the results of the project's
+//! checks. Its verdict is never read from prose.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tools::cx::{SubAgents, ToolCx};
 use tools::sub_agent::SubTask;
 
 const ROLE: &str = "qa_reviewer";
-/// Of the diff, in bytes: about 8k tokens. The files of the rest are named.
+/// Bytes of the diff shown, about 8k tokens; other files are only named.
 const DIFF_BYTES: usize = 24_000;
 
 pub struct ChangeReviewer<'a> {
@@ -26,7 +26,7 @@ pub struct ChangeReviewer<'a> {
 }
 
 impl ChangeReviewer<'_> {
-    /// `wanted` and `changes` are sections. The error says why there is no outcome; `spent` takes what it cost in any case.
+    /// `wanted` and `changes` are titled sections. The error says why there is no outcome; `spent` gets the usage in any case.
     pub async fn review(
         &self,
         wanted: (&str, &str),
@@ -69,7 +69,7 @@ impl ChangeReviewer<'_> {
     }
 }
 
-/// Limit of a section, in bytes; the rest can be read in its file.
+/// Bytes of a section; the rest can be read from its file.
 const PART_BYTES: usize = 24_000;
 
 pub fn prompt(parts: &[(&str, &str)]) -> String {
@@ -88,7 +88,7 @@ pub fn review_prompt(wanted: (&str, &str), changes: (&str, &str), checks: &str) 
     prompt(&[wanted, changes, ("The project's own checks, run by the program just now", checks)])
 }
 
-/// The parts of a diff that fit, each with its file's name, and the names of the others.
+/// The file diffs that fit, and the names of the others.
 pub fn fitting<'a>(files: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut shown = String::new();
     let mut more = Vec::new();

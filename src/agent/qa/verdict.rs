@@ -1,4 +1,4 @@
-//! The reviewer's verdict: a JSON object, never read from prose. In doubt there is no verdict.
+//! The reviewer's verdict: a JSON object, never read from prose. If in doubt, there is none.
 
 use serde::Deserialize;
 use serde_json::{Deserializer, Map, Value};
@@ -29,7 +29,7 @@ pub fn asked_again(why: &str) -> String {
 }
 
 impl ReviewVerdict {
-    /// The error says what is wrong with the answer, as the end of a sentence.
+    /// The error says what is wrong with the answer; it completes a sentence.
     pub fn read(answer: &str) -> Result<Self, String> {
         let mut found: Vec<Value> = objects(answer);
         found.dedup();
@@ -49,7 +49,7 @@ impl ReviewVerdict {
         self.verdict == Judgment::Pass
     }
 
-    /// As Markdown, for people and for the fixer.
+    /// The verdict as Markdown, for people and for the fixer.
     pub fn text(&self) -> String {
         let mut out = format!("Verdict: {}\n", if self.passes() { "pass" } else { "fail" });
         if !self.summary.trim().is_empty() {
@@ -69,7 +69,7 @@ impl ReviewVerdict {
     }
 }
 
-/// The outermost objects with a verdict, also in code blocks and between prose.
+/// The outermost objects with a verdict, including those in code blocks or between prose.
 fn objects(answer: &str) -> Vec<Value> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(start) = answer[at..].find('{').map(|start| at + start) {

@@ -1,5 +1,5 @@
-//! The cost limit of a run. Every request of the run passes here, whether from the agent, a sub-agent, a
-//! summary or a build's role, so that nothing escapes the limit.
+//! The cost limit of a run. Every request passes through here (from the agent, sub-agents, summaries, a build's
+//! roles), so that nothing escapes the limit.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 use context::tokens::request_size::Countable as _;
 
-/// Tokens. Less than this is no reply.
+/// A reply limit below this, in tokens, is pointless.
 const LEAST_REPLY: u32 = 256;
 const LONG_REPLY: u32 = 32_000;
 
@@ -35,7 +35,7 @@ pub fn limited(provider: Arc<dyn Provider>, most_usd: Option<f64>) -> Arc<dyn Pr
 
 struct Bill {
     facts: &'static ModelFacts,
-    /// Charged as uncached input where the server reports nothing, or the reply breaks off.
+    /// Charged as uncached input if the server reports no usage or the reply breaks off.
     estimated_tokens: u64,
     spent_usd: Arc<Mutex<f64>>,
 }
@@ -58,8 +58,8 @@ impl Drop for Bill {
 }
 
 impl Metered {
-    /// What the request will cost, and the most tokens of a reply that what is left pays for. An error if the limit is
-    /// reached or the price is unknown.
+    /// The estimated cost of the request, and the reply's token limit that the rest of the budget pays for. An error if
+    /// the limit is reached or the price is unknown.
     fn bill(&self, request: &Request) -> Result<(Bill, u32), ProviderError> {
         let model = &*request.params.model;
         let Some(facts) = models::facts(model).filter(|_| is_priced(model)) else {
@@ -108,7 +108,7 @@ impl Provider for Metered {
         let reply = started.map(move |event| {
             match &event {
                 Ok(StreamEvent::Done { usage, .. }) => bill.pay(usage.as_ref()),
-                // A try that broke off costs too, one that was refused doesn't.
+                // A reply that broke off costs money too; a refused request doesn't.
                 Ok(StreamEvent::Restarted { .. }) if answered => {
                     let again = bill.estimated_tokens;
                     bill.pay(None);

@@ -1,4 +1,4 @@
-//! From one request to one reply: the stream, its accumulated result, and the end of endless replies.
+//! From request to reply: the stream, its accumulated result, and stopping endless replies.
 
 pub mod metered;
 pub mod repetition_guard;

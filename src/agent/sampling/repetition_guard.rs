@@ -1,28 +1,28 @@
-//! Ends endless replies: larger than the model could make them, or repeating the same words, as small models
-//! do when they lose the thread.
+//! Stops endless replies: larger than the model could produce, or repeating the same words, as small models
+//! sometimes do.
 
 use base::text;
 
-/// Tokens are rarely longer on average.
+/// An upper limit for the average token.
 const MOST_BYTES_PER_TOKEN: u64 = 16;
-/// Every answer may be this long, in bytes.
+/// Any answer may be this long, in bytes.
 const USUAL_BYTES: u64 = 256 * 1024;
-/// A block that is repeated so often, and fills so many bytes, is a loop. Rows of one shape that differ are none.
-/// Call arguments aren't checked: files may contain more.
+/// A block repeated this often and filling this many bytes is a loop. Similar rows don't count. Call arguments aren't
+/// checked, because files may repeat more.
 const REPEATS: usize = 20;
 const LEAST_BYTES: usize = 2 * 1024;
-/// Shorter pieces (rules, zeros) are no blocks: they may go on for longer.
+/// Shorter pieces (rulers, zeros) may repeat for longer.
 const LEAST_BLOCK: usize = 16;
 const RULE_BYTES: usize = 32 * 1024;
-/// Longest repeated piece that is noticed, in bytes.
+/// Longest repeated piece that is detected, in bytes.
 const LONGEST_BLOCK: usize = 1024;
 const LOOK_EVERY: usize = 1024;
 
 pub struct RepetitionGuard {
     most_bytes: u64,
-    /// Of a piece shorter than a block.
+    /// The limit for pieces shorter than a block.
     rule_bytes: usize,
-    /// Of text and thinking in this try.
+    /// Bytes of text and thinking in this attempt.
     pub bytes: u64,
     tail: Vec<u8>,
     unseen: usize,
@@ -33,7 +33,7 @@ impl RepetitionGuard {
         // Not every server counts thinking toward the limit.
         let limit = max_output_tokens.map_or(window_tokens, |limit| u64::from(limit) + window_tokens / 4);
         let most_bytes = (limit.min(window_tokens) * MOST_BYTES_PER_TOKEN).max(USUAL_BYTES);
-        // A small window can't hold more.
+        // A small window can't hold more than this.
         let rule_bytes = usize::try_from(window_tokens).unwrap_or(RULE_BYTES).clamp(LEAST_BYTES, RULE_BYTES);
         Self { most_bytes, rule_bytes, bytes: 0, tail: Vec::new(), unseen: 0 }
     }
@@ -43,7 +43,7 @@ impl RepetitionGuard {
         self.tail.clear();
     }
 
-    /// Takes the next piece of text or thinking; `Some` says what is wrong with an endless answer.
+    /// Takes the next piece of text or thinking; `Some` says why the reply must be stopped.
     pub fn take(&mut self, piece: &str) -> Option<String> {
         self.bytes += piece.len() as u64;
         if self.bytes > self.most_bytes {

@@ -1,4 +1,4 @@
-//! The model in use: streams one reply to one request. Shows deltas, and returns the finished items.
+//! The model in use: streams one reply to one request, shows deltas, and returns the finished items.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,13 +29,12 @@ pub struct Sampled {
     pub items: Vec<Item>,
     pub finish: FinishReason,
     pub usage: Option<Usage>,
-    /// Bytes of text and thinking.
     pub bytes: u64,
 }
 
 pub struct Unfinished {
     pub said: String,
-    /// With the number of tries; `None` if the user interrupted it.
+    /// The error and the number of attempts; `None` if the user interrupted.
     pub error: Option<(ProviderError, u32)>,
 }
 

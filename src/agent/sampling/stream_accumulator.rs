@@ -1,4 +1,4 @@
-//! Accumulates a streamed reply: shows deltas, collects items, and knows the text if it breaks off.
+//! Accumulates a streamed reply: shows deltas, collects items, and keeps the text if the stream breaks off.
 
 use super::repetition_guard::RepetitionGuard;
 use crate::control::Events;
@@ -9,10 +9,10 @@ use base::model::stream::StreamEvent;
 use base::model::usage::{FinishReason, Usage};
 use base::protocol::event::Event;
 
-/// How an answer ended, and the usage that the server reports.
+/// Finish reason, and the usage reported by the server.
 pub type StreamEnd = (FinishReason, Option<Usage>);
 
-/// One answer, across all tries.
+/// One answer, across all attempts.
 pub struct StreamAccumulator {
     pub finished: Vec<Item>,
     partial: String,
@@ -80,7 +80,7 @@ impl StreamAccumulator {
         self.guard.restart();
     }
 
-    /// The text of this try, or else of the last one that had any.
+    /// The text of this attempt, or of the last one that had any.
     pub fn said(&self) -> String {
         let whole = self.finished.iter().filter_map(|item| match item {
             Item::Assistant { text, .. } => Some(&**text),

@@ -1,5 +1,5 @@
-//! One session as the agent keeps it: the log on disk and the history in memory, always changed together and
-//! in this order, so that the log can reproduce what was sent.
+//! The agent's session: the log on disk and the history in memory, always changed together and in this
+//! order, so that what was sent can be rebuilt from the log.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use context::session::record::{
 
 pub struct Conversation {
     pub id: String,
-    /// The history and what was sent, as the log has them.
+    /// The history and what was sent, rebuilt from the log.
     pub state: SessionReplay,
     pub usage: UsageMeter,
     pub facts: ItemFacts,
@@ -36,11 +36,11 @@ pub struct Conversation {
     pub turns: usize,
     project_state: PathBuf,
     workspace: PathBuf,
-    /// Opened at the first record: an empty session leaves no file.
+    /// Opened with the first record, so that an empty session leaves no file.
     log: Option<SessionLog>,
-    /// The choice isn't in the log yet because there is no file.
+    /// The chosen model isn't in the log yet because there is no file.
     model_unwritten: bool,
-    /// Of the open or last goal.
+    /// Rounds of the open or last goal.
     rounds: Vec<GoalRound>,
 }
 
@@ -72,14 +72,14 @@ impl Conversation {
         stored
     }
 
-    /// What a record changes, whether it was read from the log or has just been written.
+    /// Applies a record, whether read from the log or just written.
     fn apply(&mut self, record: &Record) {
         if !self.state.apply(record) {
             return;
         }
         match record {
             Record::Item(record) => self.facts.add(record.id, record.ms, &record.item),
-            // The last reported size was that of a different request.
+            // The last reported size is out of date.
             Record::Forms(_) | Record::Archive { .. } | Record::Unarchive {} => self.usage.forget_report(),
             Record::Rewind { to } => {
                 self.facts.rewind(*to);
@@ -115,7 +115,7 @@ impl Conversation {
 
     pub fn remind(&mut self, about: ReminderTopic, text: impl Into<Arc<str>>) -> Result<ItemId, LogError> {
         let mut text = text.into();
-        // It goes in the user's role.
+        // Text from others is sent in the user's role, so it gets the reminder tags.
         if !about.is_ours() && !text.starts_with("<system-reminder>") {
             text = request::reminder(&text).into();
         }
@@ -129,13 +129,12 @@ impl Conversation {
         })
     }
 
-    /// Sends a batch of items in another form from now on.
     pub fn adopt(&mut self, batch: &Batch) -> Result<(), LogError> {
         let batch = self.state.history.with_texts(batch);
         if batch.items.is_empty() { Ok(()) } else { self.write(&Record::Forms(batch)) }
     }
 
-    /// Closes a turn that ended on a reminder: servers want a reply between it and the next user message.
+    /// Closes a turn that ended with a reminder: servers expect a reply between it and the next user message.
     pub fn close_unanswered(&mut self) -> Result<(), LogError> {
         if self.state.history.ends_on_reminder() {
             self.record(Item::assistant("[interrupted]"))?;
@@ -162,7 +161,7 @@ impl Conversation {
         self.write(&Record::Unarchive {})
     }
 
-    /// Adds usage outside the session's own requests.
+    /// Records usage outside the session's own requests.
     pub fn add_side_usage(&mut self, model: &str, usage: &Usage) -> Result<(), LogError> {
         self.write(&Record::Beside { ms: clock::now_ms(), model: model.to_owned(), usage: *usage })
     }
@@ -180,7 +179,7 @@ impl Conversation {
         self.write(&Record::Pin { items: items.to_vec(), pinned })
     }
 
-    /// Writes the changed fixed parts and the request's outline, for an exact replay. `cold`: the prompt cache has expired.
+    /// Logs changed fixed parts and the request's outline, for an exact replay. `cold`: the prompt cache has expired.
     pub fn record_request(&mut self, parts: &FixedParts, built: &Built, cold: bool) -> Result<(), LogError> {
         if let Some(frame) = parts.since(self.state.prefix.parts()) {
             self.write(&Record::Frame(frame))?;
@@ -199,7 +198,7 @@ impl Conversation {
         self.write(&Record::Request(RequestRecord { ms, model, estimated, usage, window }))
     }
 
-    /// Doesn't write a text that went back to the user: it left the history too.
+    /// Leaves out a prompt that was returned to the user, as it is no longer in the history.
     pub fn end_turn(&mut self, mut end: TurnEnd) -> Result<(), LogError> {
         if let EndReason::ProviderFailed { prompt_returned, .. }
         | EndReason::Failed { prompt_returned, .. }
@@ -221,7 +220,6 @@ impl Conversation {
         Some(GoalState { goal, rounds: self.rounds.clone() })
     }
 
-    /// Removes the log if the session has become empty; returns whether it did.
     pub fn discard_if_empty(&mut self) -> bool {
         if self.turns > 0 || !self.state.history.entries().is_empty() {
             return false;
@@ -229,8 +227,8 @@ impl Conversation {
         if let Some(log) = self.log.take() {
             let _ = std::fs::remove_file(log.path());
         }
-        // The next log must not inherit counters of the removed one. Cost, what was learned of the server,
-        // and the user's choice of a model stay.
+        // The next log must not inherit the removed one's counters. Keep cost, what was learned about the server,
+        // and the user's choice of a model.
         let fresh = Self::new(&self.project_state, &self.workspace);
         let old = std::mem::replace(self, fresh);
         (self.id, self.usage) = (old.id, old.usage);
@@ -243,7 +241,7 @@ impl Conversation {
     pub fn choose_model(&mut self, provider: &str, model: &str) -> Result<(), LogError> {
         self.chosen_model = Some((provider.to_owned(), model.to_owned()));
         self.model_unwritten = true;
-        // Without a file it waits for the first record.
+        // Without a file, it is written with the first record.
         if self.log.is_some() { self.write_model() } else { Ok(()) }
     }
 
@@ -277,7 +275,6 @@ impl Conversation {
         ItemId(self.state.next_id - 1)
     }
 
-    /// The file may not exist yet.
     pub fn log_path(&self) -> PathBuf {
         log::path_of(&self.project_state, &self.id)
     }

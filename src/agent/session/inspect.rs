@@ -1,4 +1,4 @@
-//! Views for front ends that come from files: ledger, transcript, changes, paths for the `@` popup.
+//! Views for front ends, read from files: ledger, transcript, changes, paths for the `@` popup.
 //! Everything reads the disk.
 
 use std::io::ErrorKind;
@@ -50,7 +50,7 @@ pub fn stats(log: &Path) -> Event {
     Event::Notice { level: Level::Info, text }
 }
 
-/// The current items and those that a summary replaced; `agent` is the sub-agent whose log it is.
+/// The current items and those replaced by a summary; of a sub-agent if `agent` is set.
 pub fn transcript(state: &Path, log: PathBuf, agent: Option<String>) -> Event {
     let of_agent = agent.as_ref().map(|agent| log::path_of(&log::agents_of(state), agent));
     match EffectiveSession::read(&of_agent.unwrap_or(log)) {
@@ -58,7 +58,7 @@ pub fn transcript(state: &Path, log: PathBuf, agent: Option<String>) -> Event {
             let items = session.items().map(|(id, item)| (id, Arc::clone(item))).collect();
             Event::Transcript { agent, items }
         }
-        // Nothing was said yet; the front end asks again later.
+        // Empty session; the front end asks again later.
         Err(error) if error.kind() == ErrorKind::NotFound => Event::Transcript { agent, items: [].into() },
         Err(error) => unreadable(&error),
     }
@@ -68,7 +68,7 @@ pub fn changes(cx: &ToolCx, turn: bool) -> Event {
     Event::Changes(review::changes(cx, turn))
 }
 
-/// The file's extension picks the format.
+/// The file's extension decides the format.
 pub fn export(exporter: Exporter, log: &Path, file: &Path, force: bool) -> Event {
     let (level, text) = match exporter(log, file, force) {
         Ok(()) => (Level::Info, texts::exported(file.display())),
@@ -84,14 +84,14 @@ fn unreadable(error: &std::io::Error) -> Event {
     Event::Notice { level: Level::Warning, text }
 }
 
-/// Sends the first results after this many files, then whenever the number has doubled.
+/// The first results are sent after this many files, more whenever the number has doubled.
 const FIRST_FILES: usize = 500;
 
 pub fn files(roots: &[PathBuf], events: &Events) -> Event {
     Event::Files(names(roots, |some| drop(events.send(Event::SomeFiles(some.into())))).into())
 }
 
-/// The files and folders of the workspace, then by absolute paths those of added folders, without ignored ones.
+/// Files and folders of the workspace, then of added folders (absolute), without ignored ones.
 fn names(roots: &[PathBuf], early: impl Fn(&[String])) -> Vec<String> {
     let mut files = Vec::new();
     let mut next = FIRST_FILES;

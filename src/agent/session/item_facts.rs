@@ -1,4 +1,4 @@
-//! Facts about a session's items besides the history: call ids, todo lists, when each round started. They
+//! Facts about a session's items that the history doesn't have: call ids, todo lists, when each round started. They
 //! follow every rewind and revive.
 
 use std::collections::HashSet;
@@ -12,9 +12,9 @@ use context::session::undo_stack::UndoStack;
 #[derive(Default)]
 pub struct ItemFacts {
     call_ids: HashSet<Arc<str>>,
-    /// Every todo list that wasn't rewound: an archived one may still be current.
+    /// All todo lists that weren't rewound: an archived one may still be current.
     todo_lists: UndoStack<(ItemId, Vec<Todo>)>,
-    /// When each round started, archived ones too, in milliseconds since the Unix epoch.
+    /// When each round started, including archived ones, in milliseconds since the Unix epoch.
     begun: UndoStack<(ItemId, u64)>,
     pub work: WorkLog,
 }
@@ -64,7 +64,7 @@ impl ItemFacts {
     }
 
     /// An id for a new call: the model's, unless the session or the same reply (`taken`) already uses it;
-    /// then one from `number` on.
+    /// otherwise a new one starting at `number`.
     pub fn unique_call_id(&self, wanted: &Arc<str>, taken: &[Arc<str>], number: u64) -> Arc<str> {
         let used = |id: &Arc<str>| self.call_ids.contains(id) || taken.contains(id);
         if !used(wanted) && !wanted.is_empty() {

@@ -1,10 +1,10 @@
-//! Asks the undo journal, off the async threads.
+//! Queries the undo journal off the async threads.
 
 use base::process::task;
 use context::session::journal::recorder::Journal;
 use tools::cx::ToolCx;
 
-/// Without a journal there is nothing to say.
+/// Returns the default without a journal.
 pub async fn ask<T: Default + Send + 'static>(
     cx: &ToolCx,
     ask: impl FnOnce(&Journal) -> T + Send + 'static,

@@ -1,5 +1,5 @@
-//! The prompt history across all projects, the composer's draft, and what the user wants kept. All are redacted. The disk is used only
-//! on the blocking pool.
+//! The prompt history across all projects, the composer's draft, and what the user saves with `#`. All are redacted.
+//! Uses the disk only on the blocking pool.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Prompts {
 
 const NOTE: &str = "A note in .mycode/notes";
 
-/// Asks where to save `#text` and writes it there: as a rule in the project's rules file, or as a note. Esc gives it back.
+/// Asks where to save `#text` (project rules or a note) and saves it there. Esc returns the text.
 fn keep(text: String, workspace: PathBuf, questions: Arc<Questions>, events: Events) {
     task::spawn(async move {
         let folder = workspace.clone();

@@ -1,4 +1,4 @@
-//! The full originals of a session from its log, for the Recall tool and `/recall`.
+//! A session's full originals from its log, for the Recall tool and `/recall`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Originals for LogOriginals {
         if wanted.is_empty() {
             wanted = words::terms(&query);
         }
-        // Newest first: it wins between equal scores.
+        // Newest first, so that it wins between equal scores.
         let mut corpus = Corpus::only(&wanted);
         texts.iter().rev().for_each(|text| corpus.add(&[(1.0, text)]));
         corpus
@@ -98,7 +98,7 @@ impl Originals for LogOriginals {
     }
 }
 
-/// The line with the most wanted words.
+/// The line that contains the most wanted words.
 fn snippet(whole: &str, wanted: &[Term]) -> String {
     let score = |line: &str| {
         let lower = fold(line);

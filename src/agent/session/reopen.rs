@@ -16,7 +16,7 @@ pub struct ReopenedSession {
     pub notices: Vec<String>,
 }
 
-/// Calls that never got a result get one now, in the log too.
+/// Opens the log, and adds results for calls that never got one.
 pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<ReopenedSession, LogError> {
     let log = SessionLog::open(path)?;
     let read = reader::read(path).map_err(|source| LogError::Io {

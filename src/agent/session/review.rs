@@ -1,5 +1,5 @@
-//! What the session changed, hunk by hunk, and reverting one: through the same plan and journal as a rewind,
-//! so that a rewind knows about it. Blocks on the disk.
+//! What the session changed, hunk by hunk, and reverting a hunk, using the same plan and journal as a rewind,
+//! so that rewinds include it. Blocks.
 
 use std::io;
 use std::path::Path;
@@ -28,11 +28,11 @@ pub enum RevertError {
     Journal(#[from] io::Error),
 }
 
-/// All changes of the session, or of the last turn that made some.
+/// All changes of the session, or of the last turn that made any.
 pub fn changes(cx: &ToolCx, turn: bool) -> Changes {
     let Some(journal) = &cx.journal else { return Changes { turn, ..Changes::default() } };
     let plan = plan(journal, turn);
-    // A folder shows through the files in it.
+    // Folders are implied by their files.
     let is_folder = |step: &&RestoreStep| step.now.is_folder() || step.target.is_folder();
     let steps = plan.steps.iter().filter(|step| !is_folder(step));
     let files = steps.map(|step| changed_file(journal, &cx.redactor, step)).collect();
@@ -64,7 +64,7 @@ fn changed_file(journal: &Journal, redactor: &Redactor, step: &RestoreStep) -> C
     }
     ChangedFile {
         action: step.action,
-        // The plan counts in the other direction.
+        // Swapped, because the plan goes back in time.
         plus: step.minus,
         minus: step.plus,
         differs: step.differs.clone(),
@@ -74,7 +74,7 @@ fn changed_file(journal: &Journal, redactor: &Redactor, step: &RestoreStep) -> C
     }
 }
 
-/// The bytes before and now; empty if the file doesn't exist.
+/// The bytes before and now; empty if there is no file.
 fn contents(journal: &Journal, step: &RestoreStep) -> Option<(Vec<u8>, Vec<u8>)> {
     let before = match &step.target {
         PathState::File { hash, .. } => journal.blobs().get(hash)?,
@@ -103,7 +103,7 @@ pub fn stage(journal: &Journal, turn: bool, wanted: &HunkId) -> Result<(), Rever
     Err(RevertError::Refused(why.to_owned()))
 }
 
-/// The hunk that was shown: its number and diff.
+/// The number and diff of the hunk that was shown.
 fn find(before: &[u8], now: &[u8], wanted: &HunkId) -> Result<(usize, String), RevertError> {
     let places = hunks::of(&wanted.path, before, now).ok_or(RevertError::Changed)?;
     let mut places = places.into_iter().enumerate();

@@ -1,5 +1,5 @@
-//! Rewinds a session, files and conversation: the possible points, a preview, and the rewind. The files' part
-//! blocks on the disk and doesn't need the conversation, so that it can run on the blocking pool.
+//! Rewinds a session's files and conversation: possible points, preview, and the rewind itself. The files' part
+//! blocks and doesn't need the conversation, so that it can run on the blocking pool.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -78,7 +78,7 @@ pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<Rew
     let mut points: Vec<((u64, u32), RewindPoint)> = Vec::new();
     let mut oldest = None;
     let history = &conversation.state.history;
-    // A pinned message that comes after the summary of what followed it isn't a point to go back to.
+    // A pinned message from before a summary isn't a point to go back to.
     let begins = |entry: &&HistoryEntry| entry.item.begins_round() && history.reaches(entry.id);
     for entry in history.entries().iter().filter(begins) {
         oldest.get_or_insert(entry.id.0);
@@ -89,7 +89,7 @@ pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<Rew
         sum.ms = conversation.facts.begun_ms(entry.id).unwrap_or(sum.ms);
         points.push(((entry.id.0, 0), row(PointId::Turn(entry.id), sum, true)));
     }
-    // Files of summarized turns can still be restored, but not those of rewound turns.
+    // Files of summarized turns can still be restored; those of rewound turns can't.
     for (item, sum) in turns {
         let archived =
             oldest.is_none_or(|oldest| item < oldest) && conversation.facts.begun_ms(ItemId(item)).is_some();
@@ -131,7 +131,7 @@ pub fn items_since(conversation: &Conversation, point: &RewindPoint) -> usize {
     }
 }
 
-/// What going to a point would do; it removes `items` items. Reads every file changed since.
+/// What going to a point would do; removes `items` items. Reads every file changed since.
 pub fn preview(journal: &Journal, point: RewindPoint, items: usize) -> RewindPreview {
     let plan = plan_files(journal, point.id);
     let rows = plan.steps.iter().map(|step| RewindRow {
@@ -155,7 +155,7 @@ pub struct RewindTask {
     point: RewindPoint,
     scope: RewindScope,
     force: bool,
-    /// The journal record of this rewind, and its number there.
+    /// The journal record of this rewind, and its number.
     head: JournalRecord,
     number: usize,
     /// The conversation's rewind that this one undoes.
@@ -171,7 +171,7 @@ impl RewindTask {
         force: bool,
     ) -> Result<Self, RewindError> {
         let point = point(conversation, journal, id)?;
-        // Undoing a files-only rewind leaves the conversation alone too.
+        // Undoing a files-only rewind must leave the conversation alone as well.
         let files_only =
             matches!(id, PointId::Rewind(_)) && scope == RewindScope::Both && !point.conversation;
         let scope = if files_only { RewindScope::Files } else { scope };
@@ -210,7 +210,7 @@ impl RewindTask {
         Ok(restore::carry_out(journal, self.head.clone(), &plan, self.force)?)
     }
 
-    /// Rewinds the conversation, after the files: if the log then fails, undo is still offered.
+    /// Rewinds the conversation after the files, so that undo is offered even if the log fails.
     pub fn finish(
         self,
         conversation: &mut Conversation,
@@ -302,7 +302,7 @@ pub fn reminder(done: &RewindDone) -> Option<String> {
     if done.part.conversation() { None } else { files_reminder(&done.done) }
 }
 
-/// The same for a reopened session whose files were rewound after its last round.
+/// Like [`reminder`], for a reopened session whose files were rewound after its last round.
 pub fn missed_reminder(conversation: &Conversation, journal: &[JournalRecord]) -> Option<String> {
     let said = conversation.facts.last_round()?.0;
     let mut went_back = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! A session's usage: totals, price, and the last reported size.
+//! A session's usage: totals, cost, and the last reported size.
 
 use base::clock;
 use base::config::provider::models;
@@ -7,7 +7,7 @@ use base::protocol::event::WindowState;
 use context::session::record::RequestRecord;
 use context::tokens::calibration::Calibration;
 
-/// Sizes with a smaller error, in percent, aren't shown as estimates.
+/// Sizes with a smaller error, in percent, are shown as exact.
 const EXACT_PERCENT: f64 = 2.5;
 
 /// Lifetimes of a normal and a long-lived prompt cache, in milliseconds.
@@ -16,15 +16,15 @@ pub const LONG_CACHE_MS: u64 = 3_600_000;
 
 pub struct UsageMeter {
     pub total: Usage,
-    /// `None` once a request's price is unknown.
+    /// `None` after a request of unknown price.
     cost_usd: Option<f64>,
     price: Option<PriceUsed>,
     last_request_ms: u64,
-    /// Pauses longer than a normal prompt cache lives but shorter than a long-lived one.
+    /// Pauses longer than a normal prompt cache's lifetime but shorter than a long-lived one's.
     pub pauses: u32,
-    /// Reported size of the last request in tokens; `None` if what is sent has changed since.
+    /// Reported tokens of the last request; `None` if what is sent has changed since.
     last_reported: Option<u64>,
-    /// The server's real window, if it was seen cutting a prompt.
+    /// The server's real window, if it was seen truncating a prompt.
     pub truncated_to: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl UsageMeter {
         self.last_reported = None;
     }
 
-    /// The server cut the prompt to `window` tokens, so its report doesn't say how full the window is.
+    /// The server cut the prompt to `window` tokens, so its report doesn't tell how full the window is.
     pub fn set_truncation(&mut self, window: Option<u64>) {
         if window.is_some() {
             self.truncated_to = window;
@@ -91,7 +91,7 @@ impl UsageMeter {
         self.cost_usd.filter(|_| self.total != Usage::default())
     }
 
-    /// Milliseconds since the last request; huge before the first.
+    /// Milliseconds since the last request; very large before the first.
     pub fn idle_ms(&self) -> u64 {
         clock::now_ms().saturating_sub(self.last_request_ms)
     }

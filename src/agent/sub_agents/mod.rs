@@ -1,4 +1,4 @@
-//! Sub-agents: a turn in its own window and session, for part of the work.
+//! Sub-agents: parts of the work done in a turn with its own window and session.
 
 pub mod runner;
 pub mod template;

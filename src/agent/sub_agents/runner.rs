@@ -1,5 +1,5 @@
-//! Runs one sub-agent: an agent like its parent's with fewer tools, in its own stored session. The parent's
-//! window sees only its report.
+//! Runs one sub-agent: an agent like its parent with fewer tools, in its own stored session. The parent's
+//! window contains only its report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ impl SubAgentRunner {
 
     async fn work(&self, task: SubTask, cx: &ToolCx) -> Result<SubReport, String> {
         let own = &self.template.own_agents;
-        // A plugin's texts name its own as `plugin:name`.
+        // A plugin may refer to its own agent types as `plugin:name`.
         let plain = task.kind.rsplit(':').next().unwrap_or_default();
         let named =
             |name: &str| agent_types::find(name).or_else(|| own.iter().find(|kind| kind.name == name));
@@ -74,7 +74,7 @@ impl SubAgentRunner {
         let mut report = Box::pin(self.run_in(&template, kind, task, (id, earlier), &own)).await;
         own.language_servers.stop().await;
         if let Ok(report) = &mut report {
-            // On its own: an interrupted call doesn't wait for it.
+            // In a separate task, so that an interrupted call doesn't cancel it.
             let ending = task::spawn(tree.end(title, report.end == EndReason::Done));
             report.left = ending.await.unwrap_or_else(|error| error.to_string());
         }
@@ -168,7 +168,7 @@ impl SubAgentRunner {
         let (Some(id), state) = (resume, self.state.clone()) else { return Ok(None) };
         let found = task::blocking(move || {
             let path = list::find(&state, &id).map_err(|_| format!("there is no agent {id} to resume"))?;
-            // One that still runs keeps its worktree to itself.
+            // An agent that is still running can't share its worktree.
             let free = SessionLog::open(&path).map(drop);
             free.map(|()| path).map_err(|error| format!("agent {id} can't continue: {error}"))
         });
@@ -210,8 +210,6 @@ fn unknown_type(name: &str, own: &[AgentType]) -> String {
     format!("there is no type {name}. Types: {}", names.join(", "))
 }
 
-// A running sub-agent's line in its parent's transcript, and what it read and changed.
-
 #[derive(Default)]
 struct AgentProgress {
     steps: usize,
@@ -252,13 +250,13 @@ impl AgentProgress {
         true
     }
 
-    /// `explore: 4 requests · 12.3k tokens · Read src/a.rs`.
+    /// Such as `explore: 4 requests · 12.3k tokens · Read src/a.rs`.
     fn line(&self, kind: &str) -> String {
         let steps = plural(self.steps, "request");
         format!("{kind}: {steps} · {} tokens · {}", human_tokens(self.tokens), self.doing)
     }
 
-    /// The files it read, each with the item that contains it, and the files it changed.
+    /// The files it read, each with its item, and the files it changed.
     fn files(self) -> (Vec<(String, u64)>, Vec<String>) {
         (self.read.into_iter().collect(), self.changed.into_iter().collect())
     }

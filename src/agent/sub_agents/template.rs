@@ -1,4 +1,4 @@
-//! Builds a sub-agent from what its parent was made of.
+//! Builds a sub-agent from its parent's parts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,11 +39,11 @@ use tools::skill::set::SkillSet;
 pub trait AgentTree: Send + Sync {
     fn folder(&self) -> &Path;
 
-    /// Commits what was changed. Returns where it is, as a sentence for the model; empty if nothing was changed.
+    /// Commits the changes. Returns where they are, as a sentence for the model; empty if there are none.
     fn end(self: Box<Self>, task: String, is_done: bool) -> BoxFuture<'static, String>;
 }
 
-/// Makes the worktree of the agent with this id, or reuses an earlier one; `None` if it has none and none is to be made.
+/// Opens the worktree of the agent with this id, creating it if `is_new`; `None` if there is none.
 pub type OpenTree = fn(
     workspace: PathBuf,
     id: String,
@@ -67,7 +67,7 @@ pub struct AgentTemplate {
 }
 
 impl AgentTemplate {
-    /// The same for a worktree, which has a policy and a sandbox of its own.
+    /// The same for a worktree, with its own policy and sandbox.
     pub fn in_folder(&self, folder: &Path) -> (Self, ToolCx) {
         let (dispatcher, tools) = toolset(ToolSetup {
             loaded: &self.loaded,
@@ -86,7 +86,7 @@ impl AgentTemplate {
     }
 
     /// An agent of this type for one task. `light` overrides whether the type uses the light model; `params`
-    /// and `settings` are the parent's, `cx` is that of its call.
+    /// and `settings` are the parent's, `cx` is its call's.
     pub fn agent(
         &self,
         kind: &AgentType,
@@ -145,13 +145,13 @@ impl AgentTemplate {
                 max_steps: kind.max_steps.min(self.loaded.work.max_steps),
                 max_tokens: Some(kind.max_tokens()),
                 nudges: self.loaded.work.nudges,
-                // The parent's deadline interrupts it.
+                // The parent's deadline applies: it interrupts the sub-agent.
                 ..TurnLimits::default()
             },
         })
     }
 
-    /// The policy of a type that only reads, whatever its parent may do.
+    /// A read-only policy, whatever the parent may do.
     fn reading_policy(&self, cx: &ToolCx) -> Arc<PolicyEngine> {
         let permission = self.policy.permission();
         let work = WorkSettings { mode: Mode::Explore, permission, ..self.loaded.work.clone() };
@@ -168,10 +168,10 @@ impl AgentTemplate {
     fn tools(&self, kind: &AgentType, cx: &ToolCx) -> Vec<Box<dyn Tool>> {
         let rules = self.policy.rules().for_reading();
         let allowed = |name: &str| !rules.removes(&claude_tools::names(name));
-        // We don't know what a server's tools do.
+        // We don't know what an MCP server's tools do.
         let sources = if kind.only_reads || kind.tools.is_some() { &[][..] } else { &self.sources };
         let mut tools = toolbox::tools(sources, &cx.web, |name| kind.has(name) && allowed(name));
-        // Every type may load skills: its other tools limit what it can do.
+        // Every type may load skills; its other tools limit what it can do.
         tools.extend(SkillTool::boxed(&self.skills).filter(|tool| allowed(tool.name())));
         tools
     }

@@ -1,4 +1,4 @@
-//! The context of an agent's tools, and the sources of tools on demand.
+//! The context of an agent's tools, and the sources of on-demand tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct ToolParts {
     pub originals: Arc<LogOriginals>,
     pub servers: Arc<Servers>,
     pub sources: Vec<Arc<dyn ToolSource>>,
-    /// What is wrong with skills and servers.
+    /// Problems with skills and servers.
     pub unusable: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
     let retriever = ContextRetriever::new(workspace, project_state).with_folders(&cx.folders);
     cx.evidence = Some(Arc::new(retriever));
     cx.host.clone_from(&setup.host);
-    // Our own API keys must be redacted wherever they turn up.
+    // Redact our own API keys wherever they turn up.
     loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
     let (servers, problems) = servers::configured(&loaded.own.mcp, loaded);
     let problems = Some(problems.join("\n")).filter(|told| !told.is_empty());

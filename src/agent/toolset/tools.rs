@@ -1,4 +1,4 @@
-//! Builds an agent's tools and the policy that decides on their calls.
+//! Builds an agent's tools and the policy for their calls.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ pub fn toolset(setup: ToolSetup<'_>) -> (Dispatcher, ToolParts) {
         plugins: loaded.own.servers.clone(),
         projects: loaded.own.program_paths(),
     });
-    // A provider that can't be used is reported elsewhere.
+    // An unusable provider is reported elsewhere.
     let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
     let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());
     cx.web = Arc::new(WebState::new(&loaded.web.private_hosts, searcher));
     let rules = Rules::new(flags.in_worktree(&cx.root), project_state);
     cx.denied = Arc::new(rules.denied_paths(&cx.root));
-    // For servers, which start before any command.
+    // Servers start before any command.
     cx.sandbox.mask(cx.denied.masks());
     let has = |name: &str| !rules.removes(&claude_tools::names(name));
     let mut tools = toolbox::tools(&parts.sources, &cx.web, has);
@@ -45,7 +45,6 @@ pub fn toolset(setup: ToolSetup<'_>) -> (Dispatcher, ToolParts) {
     (Dispatcher::new(cx, Arc::new(policy), tools, interactive, &left_out), parts)
 }
 
-/// `more` is added to a tool's description.
 pub fn described(specs: &[ToolSpec], tool: &str, more: &str) -> Arc<[ToolSpec]> {
     changed(specs, tool, |spec| spec.description = format!("{}{more}", spec.description).into())
 }

@@ -1,4 +1,4 @@
-//! Replies without a call that are visibly not an end: an announced step, a question that nobody answers.
+//! Replies without a call that clearly aren't an end: an announced step, or a question that nobody answers.
 
 use crate::work::claims;
 use base::pattern::{Pattern, PhrasePattern};
@@ -25,7 +25,7 @@ impl Ending {
     }
 }
 
-/// What the ending of a reply is, if it is none. `settled`: the turn has changed something, or answers a question.
+/// Why a reply isn't an end; `None` if it is. `settled`: the turn has changed something, or answers a question.
 pub fn of(text: &str, headless: bool, settled: bool) -> Option<Ending> {
     static COMMAND: Pattern = Pattern::new(include_str!("words/command_alone.regex"));
     let text = text.trim_end();
@@ -43,7 +43,7 @@ pub fn of(text: &str, headless: bool, settled: bool) -> Option<Ending> {
     (headless && !settled && is_question(last)).then_some(Ending::Question)
 }
 
-/// A command shown under "Let me run the tests:" is announced with it.
+/// Removes a final code block: "Let me run the tests:" announces the command in it.
 fn without_last_block(text: &str) -> &str {
     let open = text.strip_suffix("```").and_then(|rest| rest.rfind("```"));
     open.map_or(text, |at| text[..at].trim_end()).trim_end()
@@ -66,7 +66,7 @@ fn is_announced(last: &str) -> bool {
         && !is_report(last)
 }
 
-/// A list of what was done is no step.
+/// A list of what was done isn't an announced step.
 fn is_report(last: &str) -> bool {
     last.lines().count() > 1 && last.lines().all(|line| line.trim_start().starts_with(['-', '*', '•']))
 }

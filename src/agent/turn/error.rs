@@ -25,7 +25,7 @@ impl TurnError {
         Self::Unanswered { problem: notice::empty_reply(), cause: FailureCause::Empty }
     }
 
-    /// The reply hit the output limit: its text stays, the task isn't done.
+    /// The reply hit the output limit: its text stays, but the task isn't done.
     pub fn output_limit(said_something: bool) -> Self {
         if said_something {
             Self::Failed(notice::output_limit(), FailureCause::OutputLimit)
@@ -46,11 +46,11 @@ impl TurnError {
     }
 }
 
-/// How servers say that a filter stopped the message before the model saw it, in lower case.
+/// How servers say that a filter stopped the message before the model saw it; lowercase.
 const FILTER_WORDS: &str = include_str!("filter_words.txt");
 
-/// Whether the server refused the message itself, so that every later request with it would fail too. Missing
-/// credit, a wrong address or model, or an unknown setting isn't that.
+/// Whether the server refused the message itself, so that every later request with it would fail too. Lack
+/// of credit, a wrong address or model, or an unknown setting don't count.
 pub fn is_filtered(error: &ProviderError) -> bool {
     let ProviderError::BadRequest { status, message } = error else { return false };
     let message = message.to_lowercase();

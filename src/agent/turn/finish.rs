@@ -1,4 +1,4 @@
-//! What is true and bad when a turn is about to end: told once, because the program saw it. In doubt silent.
+//! Problems that the program noticed when a turn is about to end; the model is told once. If in doubt, nothing is said.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,20 +21,20 @@ use tools::file::wrote;
 const MOST_LINES: usize = 4;
 const NAMES: usize = 3;
 const SHOWN_CHARS: usize = 60;
-/// Other tools may run tests of which nothing is seen here.
+/// Other tools may run tests that we can't see.
 const OWN: [&str; 6] = ["Read", "Grep", "Glob", "LS", "Bash", "TodoWrite"];
 const MAX_DATA_BYTES: u64 = 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// As `exec --json` names it.
+    /// The name used in `exec --json`.
     pub name: &'static str,
     pub line: String,
 }
 
 #[derive(Clone, Copy)]
 pub struct Audience {
-    /// Nobody reads along: everything is told. Else only what would be a false report.
+    /// Without a user to notice them, all facts are reported; otherwise only false claims.
     pub headless: bool,
     pub has_schema: bool,
 }
@@ -67,7 +67,7 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
         }));
         facts.extend(dead_services(cx));
         facts.extend(running_jobs(work, cx));
-        // Both have the same cause.
+        // `claimed_tests` has the same cause.
         let is_told = facts.iter().any(|fact| fact.name == "claimed_tests");
         facts.extend(unchecked(work, &changes, can_check).filter(|_| !is_told));
         facts.extend(open_todos(cx));
@@ -113,7 +113,7 @@ fn dead_services(cx: &ToolCx) -> impl Iterator<Item = Fact> {
     })
 }
 
-/// In the chat only where the answer, in English, passes over it.
+/// In the chat, only if an English answer doesn't mention it.
 fn failed_edits(work: &WorkLog, answer: &str, audience: Audience) -> Option<Fact> {
     let failed = work.failed_edits();
     let hidden = || claims::is_silent(answer) || audience.headless && !claims::is_english(answer);
@@ -123,7 +123,7 @@ fn failed_edits(work: &WorkLog, answer: &str, audience: Audience) -> Option<Fact
     })
 }
 
-/// Data files that were changed and can't be read. Test data may be broken on purpose.
+/// Changed data files that can't be parsed. Skips test data, which may be broken on purpose.
 fn invalid_files(root: &Path, changes: &[(ItemId, String)]) -> Vec<Fact> {
     let own = changes
         .iter()
@@ -137,7 +137,7 @@ fn invalid_files(root: &Path, changes: &[(ItemId, String)]) -> Vec<Fact> {
     invalid.take(NAMES).collect()
 }
 
-/// All that the user wrote in this turn.
+/// Everything that the user wrote in this turn.
 pub fn asked(conversation: &Conversation) -> String {
     let from = conversation.facts.work.turn_start();
     let entries = conversation.state.history.entries().iter().filter(|entry| entry.id >= from);
@@ -211,7 +211,7 @@ fn failed_or_claimed(
         return made_up.then_some(Fact { name: "claimed_tests", line });
     }
     let first_change = work.first_change();
-    // A failure that stood before the first change isn't the turn's doing.
+    // A failure from before the first change isn't caused by the turn.
     let is_old = |run: &CheckRun| {
         let mut before = runs.iter().filter(|early| Some(early.started) < first_change);
         !run.line.is_empty() && before.any(|early| early.failed == Some(true) && early.line == run.line)
@@ -237,7 +237,7 @@ fn failed_or_claimed(
     (says_pass && !tested).then_some(Fact { name: "claimed_tests", line })
 }
 
-/// Whether tests may have run. A file of the project that isn't named so runs none.
+/// Whether the run may have included tests. Running a project file counts only if its name or output suggests it.
 fn may_test(run: &CheckRun) -> bool {
     let name = run.check.name.as_str();
     let of_file = name.rsplit(' ').next().is_some_and(|last| last.contains(['/', '.']));
@@ -263,7 +263,7 @@ fn running_jobs(work: &WorkLog, cx: &ToolCx) -> Vec<Fact> {
             false => format!("Job {} (`{command}`) ends with this run{keep}.", job.id),
         }
     });
-    // Most of what else is left behind is meant to end; where services may stay it is likely to be one.
+    // Other leftovers usually should end with the run, except where services may stay.
     let left = cx.services.iter().flat_map(|_| cx.shell.leftovers.commands());
     let left = left.map(|command| {
         format!("What `{}` started ends with this run{keep}.", one_line(&command, SHOWN_CHARS))

@@ -1,4 +1,4 @@
-//! A goal: after each turn the program runs the goal's check. Its output begins the next round, until it passes or
+//! A goal: after each turn the program runs the goal's check, whose output begins the next round, until it passes or
 //! makes no progress.
 
 use super::error::TurnError;
@@ -16,18 +16,18 @@ use base::text::one_line;
 use context::report::session::changed_files;
 use context::session::journal::recorder::Journal;
 
-/// How often in a row the check may print the same.
+/// How many times in a row the check may print the same output.
 const SAME: usize = 3;
 const SHOWN_CHARS: usize = 200;
 
 pub enum TurnOpening {
     Message(String),
-    /// What the goal's check said, for the model and for people.
+    /// The goal's check result, for the model and for people.
     Round {
         said: String,
         shown: String,
     },
-    /// An interrupted round: its check runs before anything else.
+    /// Continues an interrupted round by running its check first.
     Check,
     Reports,
 }
@@ -38,7 +38,7 @@ impl From<String> for TurnOpening {
     }
 }
 
-/// Opens a goal; returns what its first turn begins with.
+/// Opens a goal; returns the opening of its first turn.
 pub fn begin(goal: Goal, agent: &mut Agent, events: &Events) -> Option<TurnOpening> {
     let Agent { conversation, dispatcher, input, .. } = agent;
     let redacted = |text: &str| dispatcher.cx.redactor.redact_typed(text).into_owned();
@@ -57,7 +57,7 @@ pub fn begin(goal: Goal, agent: &mut Agent, events: &Events) -> Option<TurnOpeni
     Some(TurnOpening::Message(goal.text))
 }
 
-/// What the next round begins with, if a goal is open.
+/// The opening of the next round, if a goal is open.
 pub fn next(agent: &mut Agent, events: &Events) -> Option<TurnOpening> {
     if agent.conversation.state.history.goal().is_none() {
         notice(events, Level::Warning, goal::none_open());
@@ -90,9 +90,9 @@ pub fn announce(agent: &Agent, events: &Events) {
 pub struct GoalTurn {
     lines: usize,
     cost_usd: Option<f64>,
-    /// Begun for the goal alone, so it has to change something.
+    /// The turn works only on the goal, so it must change something.
     for_goal: bool,
-    /// After an interruption, without a turn before the check: nothing could change.
+    /// After an interruption: only the check runs, so nothing could change.
     only_checks: bool,
     pub round: Option<GoalRound>,
 }
@@ -112,7 +112,7 @@ impl GoalTurn {
         Self { lines, cost_usd, for_goal, only_checks, round: None }
     }
 
-    /// Runs the check and keeps what the next round begins with. An error ends the work on the goal.
+    /// Runs the check and sets up the next round. An error ends the work on the goal.
     pub async fn check(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let Agent { conversation, dispatcher, window, input, limits, .. } = agent;
         let Some(state) = conversation.goal() else { return Ok(()) };
@@ -170,7 +170,7 @@ impl GoalTurn {
     }
 }
 
-/// Reports the goal after a turn, and closes it once it is reached or makes no progress.
+/// Reports the goal's state after a turn; closes it when it is reached or stuck.
 pub fn report(agent: &mut Agent, round: Option<&GoalRound>, events: &Events) {
     let Some(round) = round else { return };
     announce(agent, events);

@@ -1,14 +1,14 @@
-//! What bounds a run, and which words of the program's own the model gets on its way.
+//! The limits of a run, and which nudges the model gets.
 
 use base::deadline::Deadline;
 
 #[derive(Clone, Debug, Default)]
 pub struct TurnLimits {
     pub max_steps: u32,
-    /// Most tokens read and written per turn, as reported by the server.
+    /// Tokens read and written per turn, as reported by the server.
     pub max_tokens: Option<u64>,
     pub deadline: Option<Deadline>,
-    /// Whether the model is told what the program saw: repeats, endings that are none, finish facts.
+    /// Whether the model is told about repeats, replies that aren't an end, and finish facts.
     pub nudges: bool,
     pub has_schema: bool,
     pub review: bool,
@@ -19,7 +19,7 @@ impl TurnLimits {
         self.review && self.leave_room(steps) && self.deadline.is_none_or(|deadline| deadline.has_third())
     }
 
-    /// Whether there is time for the model to act on what it is told.
+    /// Whether the model has steps left to act on a nudge.
     pub fn leave_room(&self, steps: u32) -> bool {
         const REQUESTS: u32 = 3;
         self.max_steps.saturating_sub(steps) >= REQUESTS

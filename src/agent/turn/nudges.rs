@@ -1,5 +1,5 @@
-//! What the program tells the model on its own account, once each, behind the newest item. A turn of a model that works well
-//! gets none of it.
+//! Reminders that the program sends on its own initiative, each once, after the newest item. A turn that goes well
+//! gets none.
 
 use super::error::TurnError;
 use super::finish::{self, Audience, Fact};
@@ -13,10 +13,10 @@ use base::model::item::ReminderTopic;
 use base::protocol::event::{Event, FailureCause, Nudge};
 use base::protocol::notice as texts;
 
-/// Of all kinds together; then the turn ends as it would.
+/// Limit for all kinds together; after that the turn just ends.
 const MOST: usize = 6;
 const FALSE_REPORTS: [&str; 4] = ["failed_check", "claimed_tests", "failed_edit", "nothing_changed"];
-/// The same failing call: how often until it is told, and until a headless turn ends.
+/// Repetitions of a failing call before the model is told, and before a headless turn ends.
 const REPEATS: (usize, usize) = (5, 12);
 const WAITS: (usize, usize) = (9, 30);
 /// Rounds of a cycle of two or three calls with the same results.
@@ -34,7 +34,7 @@ pub struct Nudges {
 }
 
 impl Nudges {
-    /// A turn that goes on after a stop isn't told the same again.
+    /// A turn that continues after a stop isn't told the same things again.
     pub fn of_turn(work: &WorkLog) -> Self {
         let told: Vec<ReminderTopic> = work.reminded().filter(|topic| topic.is_nudge()).collect();
         Self { finished: told.contains(&ReminderTopic::Finish), told, ..Self::default() }
@@ -59,7 +59,7 @@ impl Nudges {
         Ok(())
     }
 
-    /// For the user.
+    /// The notice for the user.
     fn reminded(&self, of: &str) -> String {
         let whom = if self.told.is_empty() { " the model" } else { "" };
         format!("reminded{whom}: {of}")
@@ -122,7 +122,7 @@ impl Nudges {
         }
         let audience = Audience { headless: !dispatcher.interactive, has_schema: limits.has_schema };
         self.facts = finish::facts(conversation, &dispatcher.cx, said, audience).await;
-        // Told once; again only what has become a false report since.
+        // Tell only once, except for claims that have become false since.
         let is_new =
             |fact: &Fact| FALSE_REPORTS.contains(&fact.name) && !self.told_facts.contains(&fact.name);
         let again = std::mem::replace(&mut self.finished, true) && !self.facts.iter().any(is_new);
@@ -137,7 +137,7 @@ impl Nudges {
         Ok(true)
     }
 
-    /// Returns whether a reviewer found something. It looks once, at the state after what the run showed.
+    /// Returns whether a reviewer found something. Runs once, after finish facts are settled.
     pub async fn review(
         &mut self,
         steps: u32,
@@ -155,7 +155,7 @@ impl Nudges {
         Ok(goes_on)
     }
 
-    /// The user's `/review`. What it finds goes along with the next message.
+    /// Runs the user's `/review`; its findings are sent with the next message.
     pub async fn review_session(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), String> {
         begin::prepare(agent, &control.events).await;
         let told = match review::review(agent, false, control).await {
@@ -167,7 +167,7 @@ impl Nudges {
         Ok(())
     }
 
-    /// Tells the model that it goes in circles; ends a headless turn that does not get out of it.
+    /// Tells the model that it repeats itself; ends a headless turn that keeps doing so.
     pub fn repeat(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let Agent { conversation, dispatcher, limits, .. } = &*agent;
         let Some(repeat) = repeats::of(conversation.facts.work.calls()).filter(|_| limits.nudges) else {
@@ -187,7 +187,7 @@ impl Nudges {
         self.tell((ReminderTopic::Repeat, repeat.words(), short), agent, control)
     }
 
-    /// Behind the next result, when most of the time is used, and again when it is nearly over.
+    /// Reminds of the deadline when most of the time is used, and again when it is almost over.
     pub fn deadline(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let Some(deadline) = agent.limits.deadline else { return Ok(()) };
         let stage = deadline.stage();

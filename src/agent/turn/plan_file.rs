@@ -1,4 +1,4 @@
-//! What a finished turn leaves: a record of what it changed, and in plan mode its plan, a project file for the user to
+//! What a finished turn leaves: a record of its changes and, in plan mode, its plan as a project file for the user to
 //! accept, change or refuse.
 
 use std::path::Path;
@@ -19,14 +19,13 @@ use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
 use evidence::note::{digest, name};
 
-/// Relative to the workspace.
 const FOLDER: &str = ".mycode/plans";
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_SAME: u32 = 100;
 
 static HEADING: Pattern = Pattern::new(r"(?m)^##? ");
 
-/// The plan in an answer, from its first heading on. Without a heading it's a question, or talk.
+/// The plan in an answer, from its first heading on. Without a heading it is a question or chat.
 fn plan_of(answer: &str) -> Option<&str> {
     let begin = HEADING.find(answer)?.start();
     Some(answer[begin..].trim_end())

@@ -1,8 +1,8 @@
-//! Calls that were already made with the same effect: the same failure again, or a few calls in a circle.
+//! Calls repeated with the same effect: the same failure again, or a few calls in a cycle.
 
 use crate::work::work_log::CallMark;
 
-/// Behind a failure its reply may have more calls.
+/// Newest calls searched for a failure: other calls of its reply may follow it.
 const OF_REPLY: usize = 3;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Repeat {
     pub calls: Vec<u64>,
     pub failures: usize,
     pub waits: bool,
-    /// How often a cycle of two or three calls has gone round with the same results.
+    /// How often a cycle of two or three calls has repeated with the same results.
     pub rounds: usize,
     length: usize,
     pub shown: String,
@@ -43,7 +43,7 @@ pub fn of<'a>(calls: impl DoubleEndedIterator<Item = &'a CallMark>) -> Option<Re
     (failures > 1 || rounds > 1).then_some(Repeat { calls, failures, waits, rounds, length, shown })
 }
 
-/// How often the newest `length` calls, which differ, have come in the same order. One alone, which may wait, counts half.
+/// How often the newest `length` different calls repeat in order. A single call counts half, because it may be waiting.
 fn rounds(newest: &[&CallMark], length: usize) -> usize {
     let Some(cycle) = newest.get(..length) else { return 0 };
     let is_one = cycle.iter().all(|call| call.is_same(cycle[0]));

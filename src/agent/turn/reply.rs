@@ -18,7 +18,7 @@ use base::protocol::notice as texts;
 use base::text;
 use guard::redact::redactor::Redactor;
 
-/// Retries of a request that didn't fit: first with the room the server names, or half; then with a quarter.
+/// Retries of a request that didn't fit: first with the room that the server names, or half; then with a quarter.
 const OVERFLOW_TRIES: u32 = 2;
 const KEPT_CHARS: usize = 40_000;
 
@@ -34,7 +34,7 @@ impl ModelReply {
         matches!(self.finish, FinishReason::Length | FinishReason::WindowFull)
     }
 
-    /// The complete calls, and the last one if the reply ended in the middle of it.
+    /// The complete calls, and the last call if the reply ended in the middle of it.
     pub fn split_at_cut(&self) -> (&[Arc<ToolCall>], Option<&Arc<ToolCall>>) {
         match self.calls.split_last() {
             Some((last, whole)) if self.was_cut() && last.parsed_args().is_err() => (whole, Some(last)),
@@ -50,7 +50,7 @@ struct Fitting {
     /// The last refused request: its size in tokens, and the server's message.
     refused: Option<(u64, String)>,
     stuck: u32,
-    /// A reply has already reached the end of the window.
+    /// A reply has already filled the window.
     filled: bool,
 }
 
@@ -100,8 +100,8 @@ impl ReplyRequest<'_> {
         }
     }
 
-    /// The server rejects its own reasoning, whatever the model table says: drops it, and treats it as bound
-    /// from now on. Returns whether there was any.
+    /// The server rejects its own reasoning: drops it and treats it as bound from now on, whatever the model table
+    /// says. Returns whether there was any.
     fn without_reasoning(&mut self, refused: &NextRequest) -> Result<bool, TurnError> {
         let any = refused.drop_reasoning(self.conversation)?;
         if any {
@@ -115,7 +115,7 @@ impl ReplyRequest<'_> {
         Ok(self.window.next_request(self.conversation, self.sampler, self.control).await?)
     }
 
-    /// The next request; after a refusal a smaller one, if possible.
+    /// The next request, smaller than a refused one if possible.
     async fn fitted_request(&mut self, fitting: &mut Fitting) -> Result<NextRequest, TurnError> {
         let mut next = match self.next_request().await {
             Err(TurnError::Failed(..)) if fitting.refused.is_some() => {
@@ -126,20 +126,20 @@ impl ReplyRequest<'_> {
         };
         let size = next.built.ledger.total();
         if let Some((_, message)) = fitting.refused.take_if(|(last, _)| size >= *last) {
-            // Nothing more can be dropped: the window isn't the server's problem, or it is far too small.
-            // Retry once anyway: some servers have slots that are full at times.
+            // Nothing more can be dropped: either the window isn't the problem or it is far too small.
+            // Retry once anyway, because some servers' slots are full at times.
             fitting.stuck += 1;
             self.window.resize(fitting.configured);
             if fitting.stuck > 1 {
                 return Err(TurnError::context_full(message));
             }
-            // Rebuild it with the configured window's room for the reply.
+            // Rebuild it with the room for the reply from the configured window.
             next = self.window.build(self.conversation, &self.sampler.params);
         }
         Ok(next)
     }
 
-    /// The reply needs more of the window, whose size is unchanged.
+    /// Makes more room for the reply in the same window.
     async fn make_room_for_reply(&mut self, configured: (u64, u64)) -> Result<(), TurnError> {
         let reason = texts::REPLY_FILLED_WINDOW.to_owned();
         let _ = self.control.events.send(Event::Retrying { attempt: 2, of: 2, wait_ms: 0, reason });
@@ -150,7 +150,7 @@ impl ReplyRequest<'_> {
         made
     }
 
-    /// The real window is smaller than configured. Uses the number that the server names, as it counts; if
+    /// The real window is smaller than configured. Uses the number that the server names, as the server counts; if
     /// that explains nothing or didn't help, makes the request much smaller.
     fn make_room(&mut self, error: &ProviderError, fitting: &Fitting) {
         let sizes = self.window.sizes(self.conversation);
@@ -159,12 +159,12 @@ impl ReplyRequest<'_> {
             error.context_limit().filter(|named| fitting.refusals == 1 && *named < fitting.configured.0);
         let room = named.map_or(size >> fitting.refusals, |named| (named * 9 / 10).min(size * 9 / 10));
         let (window, reserve) = self.window.size();
-        // A server's wrong number must not push out the task itself.
+        // A wrong number from the server must not leave out the task itself.
         let window = room.max(smallest).min(window * 9 / 10);
         self.window.resize((window, reserve.min(window / 8)));
     }
 
-    /// `None`: the reply filled the window.
+    /// `None` if the reply filled the window.
     async fn sample(&mut self, next: &NextRequest, may_fill: bool) -> Result<Option<ModelReply>, TurnError> {
         let window_tokens = self.window.settings().window_tokens;
         let request = &next.built.request;
@@ -181,7 +181,7 @@ impl ReplyRequest<'_> {
                 ));
             }
             Err(Unfinished { said, error: Some((error, tries)) }) => {
-                // A request that is sent again in another form must not contain an earlier try's text.
+                // The request will be sent again in another form, so drop the text of this attempt.
                 let again =
                     matches!(error, ProviderError::ContextFull(_) | ProviderError::ReasoningRejected(_));
                 if !again {
@@ -192,13 +192,13 @@ impl ReplyRequest<'_> {
         };
         let size = self.window.sizes(self.conversation).estimated();
         if sampled.finish == FinishReason::WindowFull && may_fill {
-            // The window is smaller than assumed: treat it like a refused request.
+            // The window is smaller than assumed: handle it like a refused request.
             return Err(TurnError::context_full("the reply reached the end of the context window"));
         }
-        // Compaction helps only if the past takes most of the window.
+        // Compaction helps only if the past takes up most of the window.
         if sampled.finish == FinishReason::Length && size > window_tokens * 6 / 10 {
             if !sampled.items.iter().any(has_substance) {
-                // A server that silently stops at its window's end: treat it like a refused request.
+                // Some servers silently stop at the window's end: handle it like a refused request.
                 return Err(TurnError::context_full("the reply ended at once at the length limit"));
             }
             let reported = sampled.usage.map(|usage| usage.total());
@@ -217,7 +217,7 @@ impl ReplyRequest<'_> {
         let items = self.with_text_calls(complete_items(items, &finish), &finish);
         let items = text_calls::with_answer(items, &self.window.prompt.tool_names());
         let said_something = items.iter().any(has_substance);
-        // Reasoning is bound to the text before it, so it's useless after a redacted text.
+        // Reasoning is bound to the text before it, so it is useless after redacted text.
         let mut unbound = false;
         let mut all_said = String::new();
         for mut item in items {
@@ -225,7 +225,7 @@ impl ReplyRequest<'_> {
                 unbound = true;
                 continue;
             }
-            // Keep nothing of an empty reply: the retry must be the same, and servers refuse empty texts.
+            // Keep nothing of an empty reply: the retry must be identical, and servers refuse empty texts.
             let empty = matches!(item, Item::Assistant { .. }) && !has_substance(&item);
             if empty || !said_something {
                 continue;
@@ -233,7 +233,7 @@ impl ReplyRequest<'_> {
             if let Item::ToolCall(call) = &mut item {
                 call.id = self.conversation.unique_call_id(&call.id, &ids);
                 ids.push(Arc::clone(&call.id));
-                // The original call is run; only what is kept of it is redacted.
+                // Run the original call; only the stored one is redacted.
                 calls.push(Arc::new(call.clone()));
             }
             let said = item.text().into_owned();
@@ -273,7 +273,7 @@ impl ReplyRequest<'_> {
         items
     }
 
-    /// Keeps the text before an interrupt or an error, but neither calls that didn't run nor thinking.
+    /// Keeps the text before an interrupt or an error, without unfinished calls and thinking.
     fn record_partial(&mut self, said: &str) -> Result<(), TurnError> {
         if said.trim().is_empty() {
             return Ok(());
@@ -290,7 +290,7 @@ impl ReplyRequest<'_> {
     }
 }
 
-/// Drops incomplete items: all calls of a filtered reply, and a last call that was cut before its arguments.
+/// Drops incomplete items: all calls of a filtered reply, and a last call without arguments.
 fn complete_items(mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
     match finish {
         FinishReason::ContentFilter | FinishReason::Refused(_) => {
@@ -307,7 +307,7 @@ fn complete_items(mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
     items
 }
 
-/// A reply of these signs alone says nothing.
+/// A reply of only these characters is empty.
 const FILLING: &str = ".…·-—_*#`\u{200b}\u{200c}\u{200d}\u{feff}";
 
 fn has_substance(item: &Item) -> bool {

@@ -40,7 +40,7 @@ pub fn record(
     Ok(())
 }
 
-/// The log keeps the newest item whole; less of it may be sent.
+/// The log keeps the newest item whole, but less of it may be sent.
 pub fn first_form(conversation: &mut Conversation, window: &ContextWindow) -> Result<(), LogError> {
     let limits = Thresholds::of_settings(window.settings());
     match ToolResultCompressor::on_arrival(&conversation.state.history, &limits) {
@@ -49,17 +49,17 @@ pub fn first_form(conversation: &mut Conversation, window: &ContextWindow) -> Re
     }
 }
 
-/// They follow all results of a reply.
+/// Pictures follow all results of a reply.
 pub fn record_pictures(conversation: &mut Conversation, cx: &ToolCx) -> Result<(), LogError> {
     images::record(conversation, cx).map(drop)
 }
 
-/// Whether the call was refused: a turn that ends on one couldn't do its task.
+/// Whether the call was denied: a turn that ends with one couldn't do its task.
 pub fn is_denied(result: &ToolResult) -> bool {
     result.envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::PermissionDenied)
 }
 
-/// Says how often the same call has failed in the same way.
+/// Adds how often the same call has failed in the same way.
 pub fn count_failures(result: &mut ToolResult, conversation: &Conversation) {
     let times = conversation.facts.work.failures_with(result);
     if times < 2 {
@@ -76,7 +76,7 @@ pub fn count_failures(result: &mut ToolResult, conversation: &Conversation) {
     }
 }
 
-/// A command behind a failed edit of the same reply ran on the unchanged file.
+/// Notes that a command after a failed edit in the same reply ran on the unchanged file.
 pub fn note_failed_edit(result: &mut ToolResult, calls: &[Arc<ToolCall>], failed: &mut Option<String>) {
     let envelope = &mut result.envelope;
     if ["Edit", "MultiEdit", "Write"].contains(&&*result.tool) && envelope.error.is_some() {

@@ -1,5 +1,5 @@
-//! `exec --review`: before a turn ends, a reviewer with a window of its own reads the task and what was changed. What it finds is
-//! told to the model once.
+//! `exec --review`: before a turn ends, a reviewer with its own window reads the task and the changes. Its findings are
+//! sent to the model once.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const MOST_FINDINGS: usize = 5;
 const MIN_TOKENS: u64 = 30_000;
 const MOST_STEPS: u32 = 20;
 
-/// Reads what the turn, or else the session, changed. Returns what the model is told, if something was found. A review that
+/// Reviews the changes of the turn or the whole session. Returns the findings for the model, if any. A review that
 /// can't be done is skipped with a notice.
 pub async fn review(
     agent: &mut Agent,
@@ -57,7 +57,7 @@ fn told(outcome: &ReviewOutcome) -> String {
     )
 }
 
-/// The error says why there is none. `spent` takes what it cost in any case.
+/// The error says why there is no outcome; `spent` gets the usage in any case.
 async fn outcome(
     agent: &Agent,
     turn: bool,

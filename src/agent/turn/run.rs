@@ -1,4 +1,4 @@
-//! One turn: the ReAct loop. Asks the model, runs its calls, repeats until it is done. The turn owns the
+//! One turn: the ReAct loop. Asks the model, runs its calls, and repeats until it is done. The turn owns the
 //! conversation while it runs; interrupts and steering reach it through its control.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ use base::process::task;
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::notice as texts;
 
-/// Replies that were cut in a row, before the turn ends.
+/// This many cut-off replies in a row end the turn.
 const MOST_CUTS: u32 = 3;
 
 pub struct Turn<'a> {
@@ -30,10 +30,10 @@ pub struct Turn<'a> {
     pub control: &'a Arc<TurnControl>,
     steps: u32,
     continued: u32,
-    /// Late findings of language servers were already fetched.
+    /// Late diagnostics from language servers were already fetched.
     told_late: bool,
     nudges: Nudges,
-    /// Files that are protected, or rules that appeared, moved away or held back.
+    /// Protected files, and rules files that appeared, were moved away or are held back.
     set_aside: BTreeSet<String>,
     denied_at_end: bool,
     goal: GoalTurn,
@@ -57,7 +57,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Runs the turn to its end and reports it; afterwards the conversation is complete on disk.
+    /// Runs the turn to its end and reports it; the conversation is complete on disk afterwards.
     pub async fn run(mut self, opening: impl Into<TurnOpening>) -> TurnEnd {
         let (begun, opening) = (Instant::now(), opening.into());
         self.goal = GoalTurn::begin(self.agent, &opening).await;
@@ -77,7 +77,7 @@ impl<'a> Turn<'a> {
         };
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;
         for (model, usage) in dispatcher.cx.shell.jobs.take_spent() {
-            // A log that can't be written to is reported below.
+            // An unwritable log is reported below.
             let _ = conversation.add_side_usage(&model, &usage);
         }
         let end = TurnEnd {
@@ -93,13 +93,13 @@ impl<'a> Turn<'a> {
             services: dispatcher.cx.services.iter().flat_map(|services| services.running()).collect(),
             goal: self.goal.round.map(Box::new),
         };
-        // Headless, the text has no other place to go.
+        // Headless, there is no composer to return the text to.
         let discarded = dispatcher.interactive && conversation.discard_if_empty();
         if !discarded
             && let Err(error) =
                 conversation.close_unanswered().and_then(|()| conversation.end_turn(end.clone()))
         {
-            // A turn that failed because of the log already says so.
+            // A turn that failed because of the log has already said so.
             if !matches!(end.reason, EndReason::Failed { .. }) {
                 self.control.notice(Level::Error, error.to_string());
             }
@@ -151,7 +151,7 @@ impl<'a> Turn<'a> {
         task::blocking(move || sandbox.set_aside()).await.unwrap_or_default()
     }
 
-    /// The deadline ends the turn as an interrupt does.
+    /// At the deadline, the turn ends as if interrupted.
     async fn steps_in_time(&mut self, asks: bool) -> Result<EndReason, TurnError> {
         let Some(deadline) = self.agent.limits.deadline else { return self.steps_and_check(asks).await };
         let cancel = self.control.cancel.clone();
@@ -238,7 +238,7 @@ impl<'a> Turn<'a> {
                 }
                 return Ok(EndReason::Done);
             }
-            // Small models sometimes reply with nothing; the same request again mostly helps.
+            // Small models sometimes reply with nothing; repeating the request usually helps.
             empty += 1;
             match empty {
                 1 => {}
@@ -248,7 +248,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Whether a reply without calls isn't the end, because there is something that the model should know. Each is said once.
+    /// Whether the turn continues after a reply without calls, because the model should know something. Each reason counts once.
     async fn goes_on(&mut self, said: &str) -> Result<bool, TurnError> {
         if self.tell_of_agents().await?.is_some() || self.nudges.ending(said, self.agent, self.control)? {
             return Ok(true);
@@ -259,7 +259,7 @@ impl<'a> Turn<'a> {
         if self.nudges.finish(said, self.steps, self.agent, self.control).await? {
             return Ok(true);
         }
-        // A review is a whole sub-agent: on the heap, or nested turns need too much of the stack.
+        // A review is a whole sub-agent: boxed, because nested turns would need too much stack.
         if Box::pin(self.nudges.review(self.steps, self.agent, self.control)).await? {
             return Ok(true);
         }
@@ -284,7 +284,7 @@ impl<'a> Turn<'a> {
         self.nudges.deadline(self.agent, self.control)
     }
 
-    /// What sub-agents in the background report. Without a user they are waited for: they would end with the run.
+    /// Records reports of background sub-agents. Headless, waits for them, because they would end with the run.
     async fn tell_of_agents(&mut self) -> Result<Option<ItemId>, TurnError> {
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;
         let jobs = &dispatcher.cx.shell.jobs;
@@ -297,7 +297,7 @@ impl<'a> Turn<'a> {
         Ok(told.transpose()?)
     }
 
-    /// Sends late findings of language servers; returns whether there are any.
+    /// Records late diagnostics from language servers; returns whether there are any.
     async fn tell_late_findings(&mut self) -> Result<bool, TurnError> {
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;
         let cx = &dispatcher.cx;
@@ -315,7 +315,7 @@ impl<'a> Turn<'a> {
         ReplyRequest { conversation, window, sampler, redactor, control: self.control }.ask().await
     }
 
-    /// Work that isn't a turn: the user's commands, or a review of what the session changed.
+    /// Work without a turn: the user's commands, or a review of the session's changes.
     pub async fn beside(mut self, reviews: bool) -> Result<(), String> {
         if reviews {
             return self.nudges.review_session(self.agent, self.control).await;
@@ -375,7 +375,7 @@ impl<'a> Turn<'a> {
         if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
     }
 
-    /// `first` is the turn's message. Without a reply the text goes back to the composer; headless only if a
+    /// `first` is the turn's message. Without a reply its text returns to the composer; headless only if a
     /// filter refused the message itself.
     fn end_reason(&mut self, error: TurnError, first: Option<ItemId>) -> EndReason {
         let mut prompt_returned = |refused: bool| {

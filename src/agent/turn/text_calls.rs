@@ -1,5 +1,5 @@
-//! Calls that a model writes as text, in the notation it was trained on: a frame with the tool's name, a JSON object that names
-//! its tool, Python arguments, or ReAct lines. What only talks about a notation, in backticks or among other prose, is none.
+//! Calls that a model writes as text, in the notation it was trained on: a frame with the tool's name, a JSON object that
+//! names its tool, Python arguments, or ReAct lines. Notation that is only mentioned, in backticks or within prose, is no call.
 
 use std::ops::Range;
 
@@ -12,14 +12,14 @@ use tools::arguments::tool_names;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextCall {
-    /// As it was written, if no tool is meant.
+    /// As written, if it matches no tool.
     pub tool: String,
-    /// Not valid JSON if they could not be read, so that the tool says what is wrong with them.
+    /// Left as invalid JSON if unreadable, so that the tool reports what is wrong.
     pub args: String,
 }
 
 /// Hermes, Qwen, GLM (`<tool_call>`), Llama (`<function=`), Anthropic, MiniMax and DSML (`<invoke`), Mistral
-/// (`[TOOL_CALLS]`), DeepSeek, Kimi, harmony, ReAct. Behind it comes the tool's name, or an object with it.
+/// (`[TOOL_CALLS]`), DeepSeek, Kimi, harmony, ReAct. The tool's name or an object with it follows.
 static FRAMES: Pattern = Pattern::new(include_str!("words/call_frames.regex"));
 static ALONE: Pattern = Pattern::new(include_str!("words/call_alone.regex"));
 /// `[Bash(command="ls")]`, also in a `tool_code` block.
@@ -27,11 +27,11 @@ static PYTHON: Pattern = Pattern::new(include_str!("words/call_python.regex"));
 static CLOSED: Pattern = Pattern::new(r"^(?:[\]\s`;,}]|<[^<>]{1,60}>)*");
 const NAMES: [&str; 6] = ["name", "tool", "function", "tool_name", "action", "recipient_name"];
 const ARGUMENTS: [&str; 6] = ["arguments", "args", "parameters", "input", "params", "action_input"];
-/// More prose around calls shows them to a reader.
+/// With more prose around them, calls are only examples for the reader.
 const BETWEEN_CHARS: usize = 300;
 const AFTER_CHARS: usize = 150;
 
-/// The text before the calls, and the calls; `None` if there is none. A plain answer compiles no pattern.
+/// The text before the calls, and the calls. A plain answer compiles no pattern.
 pub fn read(text: &str, tools: &[&str]) -> Option<(String, Vec<TextCall>)> {
     let (before, calls) = framed(text, tools)
         .or_else(|| alone(text, tools))
@@ -39,12 +39,12 @@ pub fn read(text: &str, tools: &[&str]) -> Option<(String, Vec<TextCall>)> {
         .or_else(|| tags(text, tools))?;
     static OPENED: Pattern = Pattern::new(r"(?:\s|<[^<>\s]{1,40}>|```(?:json)?)*$");
     let before = OPENED.find(before).map_or(before, |opened| &before[..opened.start()]);
-    // What a template wraps around all of it is nothing that was said.
+    // A template's wrapper isn't part of the text.
     let said = if before.contains("<|") || before.contains("<｜") { "" } else { before };
     Some((said.to_owned(), calls))
 }
 
-/// The text with quoted code blanked out, at the same places. A block of JSON may be a call.
+/// The text with quoted code blanked out but all offsets unchanged. Blocks of JSON stay, as they may be calls.
 fn masked(text: &str) -> String {
     static QUOTED: Pattern = Pattern::new(r"(?s)```(?P<language>\w*)[^\n]*\n.*?```|`[^`\n]+`");
     let mut masked = text.to_owned();
@@ -96,7 +96,7 @@ fn framed<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
         calls.extend(found);
         end += closing(&text[end..next]);
     }
-    // An unknown tool counts only where nothing else is said. ReAct may go on with a made-up result.
+    // An unknown tool counts only if nothing else is said. ReAct may continue with an invented result.
     let after = text[end..].trim();
     let after = if after.starts_with("Observation") { "" } else { after };
     let known = calls.iter().all(|call| tool_names::meant(&call.tool, tools).is_some());
@@ -104,7 +104,7 @@ fn framed<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
     (!calls.is_empty() && ends).then(|| (before, meant(calls, tools)))
 }
 
-/// ReAct's and harmony's frames are words that prose has, too.
+/// The words in ReAct's and harmony's frames also occur in prose.
 fn is_frame(frame: &str, rest: &str) -> bool {
     if frame.starts_with("Action:") {
         return rest.trim_start().starts_with("Action Input:");
@@ -138,7 +138,7 @@ fn is_comment(after: &str) -> bool {
         && !is_example(after)
 }
 
-/// The arguments behind a tool's name, and where they end. `None` if there are none at all.
+/// The arguments after a tool's name, and where they end; `None` if there are none.
 fn arguments(rest: &str) -> Option<(String, usize)> {
     static PARAMETER: Pattern = Pattern::new(include_str!("words/call_parameter.regex"));
     static KEY: Pattern = Pattern::new(r"(?s)<arg_key>(\w+)</arg_key>\s*<arg_value>(.*?)</arg_value>");
@@ -157,7 +157,7 @@ fn arguments(rest: &str) -> Option<(String, usize)> {
     Some((object.map_or_else(unread, |value| value.to_string()), open + range.end))
 }
 
-/// The object that the text begins with, and its place; a broken one reaches to the last brace.
+/// The object at the start of the text, and its range; a broken one extends to the last brace.
 fn object(text: &str) -> (Option<Value>, Range<usize>) {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     if let Some(Ok(value)) = values.next() {
@@ -167,7 +167,7 @@ fn object(text: &str) -> (Option<Value>, Range<usize>) {
     (json_repair::object(&text[..end]), 0..end)
 }
 
-/// The calls of successive objects, with what stands between them ignored, and where they end.
+/// The calls in successive objects, ignoring text between them, and where they end.
 fn objects(text: &str) -> (Vec<TextCall>, usize) {
     let (mut calls, mut at) = (Vec::new(), 0);
     while let Some(open) = text[at..]
@@ -212,7 +212,7 @@ fn broken(text: &str) -> Option<TextCall> {
 fn alone<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     text.find('{')?;
     let masked = masked(text);
-    // A fenced object counts only where nothing but it was said.
+    // A fenced object counts only if the text begins with it.
     let shown = if text.trim_start().starts_with("```") { text } else { &masked };
     let found = ALONE.captures(shown)?;
     let from = found.name("object")?.start();
@@ -246,7 +246,7 @@ fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
         .then(|| ("", vec![TextCall { tool, args: Value::Object(args).to_string() }]))
 }
 
-/// `<read_file><path>a.py</path></read_file>`, as Cline and Roo Code have it.
+/// `<read_file><path>a.py</path></read_file>`, as written by Cline and Roo Code.
 fn tags<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     static OPENING: Pattern = Pattern::new(r"<(?P<tool>[A-Za-z_]{2,40})>\s*<[A-Za-z_]+>");
     text.find("</")?;
@@ -279,7 +279,7 @@ fn tagged(mut text: &str) -> Option<Map<String, Value>> {
     text.trim().is_empty().then_some(args)
 }
 
-/// A call that only says that the work is done, in another agent's way, is the answer.
+/// A call of another agent's tool that only reports completion becomes the answer.
 pub fn with_answer(items: Vec<Item>, tools: &[&str]) -> Vec<Item> {
     let is_answer = |name: &str| tool_names::meant(name, tools).is_none() && tool_names::is_answer(name);
     let others = |item: &Item| matches!(item, Item::ToolCall(call) if !is_answer(&call.name));

@@ -1,6 +1,6 @@
 //! Keeps every request inside the window, in stages that are logged with their cause. Old rounds are replaced
 //! by a summary and the recorded facts. The summary is written early, in its own task, so that users rarely
-//! wait; waits are limited by its timeout. Without a usable one the facts alone must do.
+//! wait; its timeout limits waits. Without a usable summary, only the facts are used.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const MAX_FAILURES: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionOutcome {
     Done,
-    /// All rounds must stay.
+    /// There are no rounds to archive.
     Nothing,
     Interrupted,
     NotSmaller,
@@ -97,7 +97,7 @@ impl Compactor {
         self.off || self.failures >= MAX_FAILURES
     }
 
-    /// Starts a summary early, when what can't be folded fills the window.
+    /// Starts a summary early, if what can't be folded fills the window.
     pub fn prepare(&mut self, sizes: RequestSizes<'_>, sampler: &Sampler) {
         let size = sizes.estimated();
         let early = policy::early(sizes.settings);
@@ -141,7 +141,7 @@ impl Compactor {
     }
 
     /// Replaces old rounds with a summary; `focus` is what the user wants kept in detail, `None` if it is
-    /// automatic. Hooks may refuse; then only the final guard shrinks the request.
+    /// automatic. If hooks refuse, only the final guard shrinks the request.
     pub async fn archive_rounds(
         &mut self,
         conversation: &mut Conversation,
@@ -199,12 +199,12 @@ impl Compactor {
             }
             self.count_outcome(&done, with.control);
             if done.fallback.is_some() {
-                // The facts fit the current cut as well as the planned one.
+                // The facts work for the current cut as well as for the planned one.
                 let summary = facts_only(conversation, before, window_tokens);
                 return adopt(conversation, before, summary);
             }
             let sizes = with.sizes(conversation);
-            // A new summary would cost more than a slightly high landing.
+            // Accept a slightly larger result rather than pay for a new summary.
             let landing = summary_task::size_with(sizes, task.before, &done.summary);
             if landing <= policy::early(sizes.settings) || task.before == before {
                 return adopt(conversation, task.before, done.summary);
@@ -220,7 +220,7 @@ impl Compactor {
     }
 }
 
-/// Rewrites the past where the policy says that it pays off, or the soft cap demands it.
+/// Rewrites the past if the policy finds that it pays off or the soft cap demands it.
 fn adopt_where_it_pays(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<(), LogError> {
     let situation = PolicyInputs {
         settings: with.settings,
@@ -228,7 +228,7 @@ fn adopt_where_it_pays(conversation: &mut Conversation, with: CompactionCx<'_>) 
         cold: with.cold,
         turn_start: conversation.state.history.at_turn_start(),
         fixed_tokens: with.prompt.tokens(),
-        // Or the last guard, which trusts no low report, would come first.
+        // Cautious, as `force_fit` is; otherwise `force_fit` would act first.
         scale: with.sizes(conversation).cautious_ratio(),
     };
     for batch in policy::before_request(&conversation.state.history, &situation) {
@@ -246,7 +246,7 @@ fn force_fit(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<
         if needed <= window {
             return Ok(());
         }
-        // What must go, in the terms of the upper bounds by which the stages measure.
+        // How much must go, in the upper bounds that the stages use.
         let bound = conversation.state.history.upper_bound();
         let room =
             window.saturating_sub(with.prompt.upper_bound()).min(bound.saturating_sub(needed - window));
@@ -268,7 +268,7 @@ fn apply(conversation: &mut Conversation, stage: CompactionStage) -> Result<(), 
     }
 }
 
-/// For the user; `before` and `after` are the sizes of the request.
+/// The notice for the user; `before` and `after` are request sizes.
 pub fn told(outcome: Result<CompactionOutcome, LogError>, before: u64, after: u64) -> (Level, String) {
     let text = match outcome {
         Ok(CompactionOutcome::Done) => texts::compacted(before, after),

@@ -1,5 +1,5 @@
 //! Builds a conversation's next request so that it fits the window, or says why it can't. Runs before every
-//! request, also during a turn.
+//! request, including during a turn.
 
 use std::path::Path;
 
@@ -37,13 +37,13 @@ impl ContextWindow {
         &self.settings
     }
 
-    /// For another model, or after learning about its server. Updates what depends on the window.
+    /// For another model, or after learning about its server. Also updates what depends on the window.
     pub fn set_settings(&mut self, settings: ContextSettings) {
         self.settings = settings;
         self.resized();
     }
 
-    /// The server turned out to bind reasoning to what precedes it.
+    /// The server turned out to bind reasoning to the messages before it.
     pub fn bind_reasoning(&mut self) {
         self.settings.binding = Binding::Rejects;
     }
@@ -65,7 +65,7 @@ impl ContextWindow {
         RequestSizes { prompt: &self.prompt, conversation, settings: &self.settings }
     }
 
-    /// Starts or resumes a session: drops another one's sizes.
+    /// Starts or resumes a session; drops the sizes of the previous one.
     pub async fn open(&mut self, conversation: &mut Conversation, params: &Params, workspace: &Path) {
         self.compactor = self.compactor.renewed();
         conversation.state.calibration.presume(self.settings.token_ratio);
@@ -74,7 +74,7 @@ impl ContextWindow {
         self.measure(conversation, params);
     }
 
-    /// Chooses the rules to send: those already sent to this model in this session, or else the current ones.
+    /// Chooses the rules to send: those this model already got in this session, or else the current ones.
     pub fn fix_rules(&mut self, conversation: &Conversation, params: &Params) {
         let before = conversation.state.prefix.parts();
         let same = conversation.state.prefix.requests() > 0 && before.params.model == params.model;
@@ -86,7 +86,7 @@ impl ContextWindow {
         NextRequest::build(self.sizes(conversation), params)
     }
 
-    /// Applies the user's edits, rewrites the past where that pays or must be, and builds the request.
+    /// Applies the user's edits, rewrites the past if needed or worthwhile, and builds the request.
     pub async fn next_request(
         &mut self,
         conversation: &mut Conversation,
@@ -132,7 +132,7 @@ impl ContextWindow {
         }
     }
 
-    /// Compacts at the user's request; `focus` is what to keep in detail. Returns what the user is told.
+    /// Compacts at the user's request; `focus` is what to keep in detail. Returns the notice for the user.
     pub async fn compact(
         &mut self,
         conversation: &mut Conversation,
@@ -148,7 +148,7 @@ impl ContextWindow {
         compactor::told(outcome, before, self.sizes(conversation).estimated())
     }
 
-    /// Undoes the last compaction; its entries return in the form they had. Returns the new size, or why not.
+    /// Undoes the last compaction; its entries return in their previous form. Returns the new size, or why it can't.
     pub fn uncompact(&mut self, conversation: &mut Conversation) -> Result<Result<u64, String>, LogError> {
         let planned = plan_uncompact(self.sizes(conversation));
         if planned.is_ok() {
@@ -158,7 +158,7 @@ impl ContextWindow {
         Ok(planned)
     }
 
-    /// Applies the queued edits and reports each; returns whether the next request changes.
+    /// Applies and reports the queued edits; returns whether the next request changes.
     pub fn apply_queued_edits(
         &mut self,
         conversation: &mut Conversation,
@@ -184,10 +184,10 @@ impl ContextWindow {
         Ok(changed)
     }
 
-    /// If the server silently cut the prompt, warns once and stays within its window.
+    /// If the server silently truncated the prompt, warns once and stays within its window.
     pub fn mind_truncation(&mut self, conversation: &mut Conversation, events: &Events) {
         let Some(window) = conversation.usage.truncated_to.take() else { return };
-        // A server that can't even take the fixed parts would be useless: such a report is wrong.
+        // A server that can't even take the fixed parts would be useless, so such a report is wrong.
         if window >= self.settings.window_tokens || window < self.prompt.tokens() * 5 / 4 {
             return;
         }
@@ -226,13 +226,10 @@ impl ContextWindow {
     }
 }
 
-// The user's edits of the context: pin, drop, restore, undo a compaction. Each is applied and logged, or
-// refused with the reason. A pin must never make a request larger than the window.
-
 fn plan_edit(sizes: RequestSizes<'_>, edit: ContextEdit, id: ItemId) -> Result<UserEditPlan, String> {
     let plan = user_edits::plan(&sizes.conversation.state.history, edit, id)?;
     let (size, grows_by) = (sizes.estimated(), sizes.calibrated(plan.grows_by));
-    // Exceeding the compaction limit is fine: compaction makes room again for what the user asked for.
+    // Exceeding the compaction limit is fine: compaction then makes room for what the user asked for.
     let most = sizes.settings.window_tokens.saturating_sub(sizes.settings.output_reserve_tokens);
     if grows_by > 0 && size + grows_by >= most {
         return Err(texts::restore_too_large(id, grows_by, most.saturating_sub(size)));

@@ -1,4 +1,4 @@
-//! The fixed parts of requests and their size: system prompt, tool schemas, project rules. None changes in a
+//! The fixed parts of requests and their sizes: system prompt, tool schemas, project rules. They don't change within a
 //! session; changed rules files are announced as news.
 
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ pub struct FixedPrompt {
     system: FixedPart,
     schemas: Schemas,
     pub rules: ProjectRules,
-    /// The files from before the running commands.
+    /// Hashes of the rules files from before the running commands.
     before_commands: Option<RulesHashes>,
     pub sent_rules: Option<FixedPart>,
     pub answer_schema: Option<Arc<Value>>,
-    /// Upper bound for system prompt and schemas, with the framing that dialects put around a schema.
+    /// Upper bound for system prompt and schemas, including the framing that dialects add to a schema.
     upper_bound: u32,
 }
 
 impl FixedPrompt {
-    /// `part` is added to the prompt for a sub-agent.
+    /// `part` is a sub-agent's addition to the prompt.
     pub fn new(reader: PromptReader, part: &str, specs: &Arc<[ToolSpec]>, rules: ProjectRules) -> Self {
         let system: Arc<str> = system_prompt(reader, part, specs).into();
         let system = FixedPart::new(system);
@@ -80,12 +80,11 @@ impl FixedPrompt {
         self.look(workspace, look).await.unwrap_or_default()
     }
 
-    /// Paths and descriptions of rules that the model may read.
     pub async fn rules_on_demand(&mut self, workspace: &Path) -> Vec<(String, String)> {
         self.look(workspace, ProjectRules::on_demand).await.unwrap_or_default()
     }
 
-    /// Remembers the rules files before a command runs that may plant some.
+    /// Remembers the rules files before a command that may plant some.
     pub async fn before_command(&mut self, workspace: &Path) {
         // A running background job has its own snapshot.
         if self.before_commands.is_none() {
@@ -94,7 +93,7 @@ impl FixedPrompt {
         }
     }
 
-    /// Holds back what appeared or changed since. With `more`, a background job needs more watching.
+    /// Holds back what appeared or changed since. With `more`, keeps watching for a background job.
     pub async fn after_command(&mut self, workspace: &Path, more: bool) {
         let Some(before) = self.before_commands.take() else { return };
         let now = self.look(workspace, move |rules, workspace| rules.after_command(workspace, &before)).await;
@@ -117,10 +116,10 @@ impl FixedPrompt {
     }
 }
 
-/// For whom the system prompt is: the margin of each of its lines says who gets it.
+/// The system prompt's reader: the margin of each line says who gets that line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PromptReader {
-    /// A user reads along and can answer.
+    /// A user is present and can answer.
     pub chat: bool,
     pub sub_agent: bool,
     pub only_reads: bool,

@@ -1,4 +1,4 @@
-//! The next request of a conversation: its size (estimated, at most, against the window's limits), and how it is built.
+//! A conversation's next request: its size (estimate, upper bound, limits of the window), and how it is built.
 
 use super::fixed_prompt::FixedPrompt;
 use crate::session::conversation::Conversation;
@@ -13,17 +13,17 @@ use context::session::log::LogError;
 use context::session::record::CauseKind;
 use tools::output::Limits;
 
-/// In windows of at most this size a reply gets a quarter.
+/// In windows up to this size a reply gets a quarter.
 const LIMITED_WINDOW_TOKENS: u64 = 32_768;
 
-/// The least that a message and the work on it need, in tokens.
+/// Tokens needed at least for a message and the work on it.
 const WORKING_TOKENS: u64 = 1_500;
 
-/// Servers count their own framing differently from request to request, and what a rewrite leaves may be denser.
+/// Servers' own framing varies between requests, and what is left after a rewrite may be denser.
 const REPORT_MARGIN: f64 = 1.02;
 const REWRITTEN_MARGIN: f64 = 1.1;
 
-/// Everything that the size depends on. All figures are in tokens.
+/// Everything that the size depends on, in tokens.
 #[derive(Clone, Copy)]
 pub struct RequestSizes<'a> {
     pub prompt: &'a FixedPrompt,
@@ -40,7 +40,7 @@ impl RequestSizes<'_> {
         self.conversation.state.calibration.apply(tokens)
     }
 
-    /// The most that the next request may take: what the server has counted, and the upper bound of what arrived
+    /// The most tokens that the next request can take: what the server has counted, plus the upper bound of what arrived
     /// since; before the first report, the upper bound of everything.
     pub fn at_most(&self) -> u64 {
         let history = &self.conversation.state.history;
@@ -56,8 +56,8 @@ impl RequestSizes<'_> {
         (corrected * margin + f64::from(unsure) * self.cautious_ratio().max(1.0)) as u64
     }
 
-    /// Real tokens per estimated token; a server that reports too little is believed only where the estimate may be
-    /// far too high: in scripts with many characters.
+    /// Real tokens per estimated token. A ratio below 1 is trusted only where the estimate may be far too high:
+    /// in scripts with many characters.
     pub fn cautious_ratio(&self) -> f64 {
         let history = &self.conversation.state.history;
         let estimated = (self.prompt.tokens() + history.tokens()).max(1) as f64;
@@ -78,7 +78,7 @@ impl RequestSizes<'_> {
         self.settings.window_tokens.saturating_sub(self.at_most())
     }
 
-    /// For each result of a reply with that many calls.
+    /// The limits for each result of a reply with this many calls.
     pub fn limits_of_results(&self, calls: usize) -> Limits {
         let free = self.free().saturating_sub(self.settings.output_reserve_tokens);
         Limits::for_reply(self.settings.window_tokens, free, calls as u64)
@@ -89,7 +89,7 @@ impl RequestSizes<'_> {
     }
 
     pub fn smallest_window(&self) -> u64 {
-        // An eighth is for the reply.
+        // An eighth is reserved for the reply.
         (self.prompt.upper_bound() + WORKING_TOKENS) * 8 / 7
     }
 }
@@ -100,12 +100,12 @@ pub struct NextRequest {
 }
 
 impl NextRequest {
-    /// Leaves the reply as much room as there is.
+    /// Leaves all free room to the reply.
     pub fn build(sizes: RequestSizes<'_>, params: &Params) -> Self {
         let mut params = params.clone();
-        // Servers refuse a request whose reply might not fit after it.
+        // Servers refuse a request if its reply might not fit.
         let free = u32::try_from(sizes.free()).unwrap_or(u32::MAX).max(256);
-        // In a small window always set a limit: an endless reply would overrun it.
+        // In a small window always set a limit, because an endless reply would overrun it.
         let window = sizes.settings.window_tokens;
         let quarter = u32::try_from(window / 4).ok().filter(|_| window <= LIMITED_WINDOW_TOKENS);
         let limit = params.max_output_tokens.or(sizes.settings.reply_tokens).or(quarter);
@@ -117,8 +117,8 @@ impl NextRequest {
         Self { parts, built }
     }
 
-    /// Reasoning goes back to its model only while everything before it is unchanged. If the model binds it,
-    /// leaves out for good what comes after anything that has changed since the last request.
+    /// Reasoning is sent back only while everything before it is unchanged. If the model binds it,
+    /// permanently leaves out what follows any change since the last request.
     pub fn of_epoch(
         prompt: &FixedPrompt,
         settings: &ContextSettings,

@@ -1,4 +1,4 @@
-//! A summary being written in its own task, which is aborted when it is no longer needed.
+//! A summary that is written in its own task, which is aborted when it is no longer needed.
 
 use tokio::task::JoinHandle;
 
@@ -20,7 +20,7 @@ use context::tokens::estimate;
 const SUMMARY_TOKENS: u64 = 1_500;
 
 pub struct SummaryTask {
-    /// The entries it covers. It is valid only for these, followed by `before`.
+    /// The entries it covers. The summary is valid only if these come right before `before`.
     covers: Vec<ItemId>,
     pub before: ItemId,
     task: JoinHandle<SummaryOutcome>,
@@ -44,7 +44,7 @@ impl SummaryTask {
         Self { covers, before, task }
     }
 
-    /// `None` if it was interrupted. Its own timeout limits the wait.
+    /// Waits for the summary, up to its own timeout; `None` if interrupted.
     pub async fn finished(&mut self, control: &TurnControl) -> Option<SummaryOutcome> {
         let waits = !self.task.is_finished();
         if waits {
@@ -60,7 +60,7 @@ impl SummaryTask {
         done
     }
 
-    /// Whether the history up to the cut is still what the summary was made from.
+    /// Whether the history before the cut is still what the summary was made from.
     pub fn still_covers(&self, conversation: &Conversation) -> bool {
         let entries = conversation.state.history.entries();
         entries.len() > self.covers.len()
@@ -88,7 +88,7 @@ pub fn tokens_of(summary: &Summary) -> u64 {
     u64::from(estimate::estimate(&summary.text))
 }
 
-/// Where to cut: as many recent rounds stay as the low-water mark minus `spare` tokens allows, at most
+/// Where to cut: keeps as many recent rounds as the low-water mark minus `spare` tokens allows, at most
 /// `min_retain_rounds` (two if `wanted`), and at least two unless only one round is finished.
 pub fn archive_cut(sizes: RequestSizes<'_>, wanted: bool, spare: u64) -> Option<ItemId> {
     let history = &sizes.conversation.state.history;
@@ -105,7 +105,7 @@ pub fn archive_cut(sizes: RequestSizes<'_>, wanted: bool, spare: u64) -> Option<
     history.archive_before(retain).or_else(|| history.archive_before(1).filter(|_| wanted || !fits(2)))
 }
 
-/// Puts the summary in the place of what it covers, if it is smaller; returns whether it is.
+/// Replaces the covered entries with the summary if that is smaller; returns whether it is.
 pub fn adopt(conversation: &mut Conversation, before: ItemId, summary: Summary) -> Result<bool, LogError> {
     let smaller = tokens_of(&summary) < covered_tokens(conversation, before);
     if smaller {

@@ -1,17 +1,17 @@
-//! What an answer says about failures and tests. Where a language is not known nothing is assumed.
+//! What an answer claims about failures and tests. Nothing is assumed for unknown languages.
 
 use base::pattern::{Pattern, PhrasePattern};
 
 static ASKS_CHANGE: PhrasePattern = PhrasePattern::new(include_str!("words/asks_change.regex"));
 static DENIED: Pattern = Pattern::new(include_str!("words/denied.regex"));
 
-/// Whether an answer in English says nothing of a failure or a doubt.
+/// Whether an English answer mentions no failure or doubt.
 pub fn is_silent(answer: &str) -> bool {
     static ADMITS: PhrasePattern = PhrasePattern::new(include_str!("words/admits.regex"));
     is_english(answer) && !names(&ADMITS, answer)
 }
 
-/// Whether an answer names a failure: what passes beside it is the rest.
+/// Whether an answer mentions a failure; tests that it says passed are then the others.
 pub fn names_failure(answer: &str) -> bool {
     static FAILURE: PhrasePattern = PhrasePattern::new(include_str!("words/names_failure.regex"));
     names(&FAILURE, answer)
@@ -21,7 +21,7 @@ fn names(what: &PhrasePattern, answer: &str) -> bool {
     what.is_match(answer) && what.is_match(&DENIED.replace_all(answer, ""))
 }
 
-/// Whether an answer says, as done and not as planned, that tests pass.
+/// Whether an answer says that tests pass, as a fact and not as a plan.
 pub fn says_tests_pass(answer: &str) -> bool {
     static CLAIM: PhrasePattern = PhrasePattern::new(include_str!("words/claim.regex"));
     static PLANNED: PhrasePattern = PhrasePattern::new(include_str!("words/planned.regex"));
@@ -42,7 +42,7 @@ pub fn says_tests_ran(answer: &str) -> bool {
     RAN.is_match(answer)
 }
 
-/// Whether an answer says, as done, that a file was changed. What tells of a change may be the answer to a question.
+/// Whether an answer says that it changed a file. In a language other than English, not if the task is a question.
 pub fn says_changed(task: &str, answer: &str) -> bool {
     static CHANGED: PhrasePattern = PhrasePattern::new(include_str!("words/changed.regex"));
     static ELSEWHERE: PhrasePattern = PhrasePattern::new(include_str!("words/changed_elsewhere.regex"));
@@ -50,14 +50,14 @@ pub fn says_changed(task: &str, answer: &str) -> bool {
         || !is_english(answer) && !asks_something(task) && ELSEWHERE.is_match(&answer.to_lowercase())
 }
 
-/// Whether a task is a question: its answer may end with an offer.
+/// Whether a task is a question, whose answer may end with an offer.
 pub fn asks_something(task: &str) -> bool {
     static QUESTION: PhrasePattern = PhrasePattern::new(include_str!("words/asks_something.regex"));
     static COMMAND: PhrasePattern = PhrasePattern::new(include_str!("words/asks_command.regex"));
     COMMAND.is_match(task) || QUESTION.is_match(task.trim()) && !ASKS_CHANGE.is_match(task.trim())
 }
 
-/// Whether a task asks for a change, and its answer shows a file or tells of the change.
+/// Whether a task asks for a change and the answer only shows a file or describes the change.
 pub fn shows_file(task: &str, answer: &str) -> bool {
     static SHOWN: PhrasePattern = PhrasePattern::new(include_str!("words/shown_file.regex"));
     ASKS_CHANGE.is_match(task.trim()) && !task.contains('?') && SHOWN.is_match(answer)
@@ -68,7 +68,7 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     END.split(text)
 }
 
-/// Whether it has the small words of English, and hardly a letter of another script; `OK` could be of any language.
+/// Whether it has common English words and hardly any letters of other scripts; `OK` could be in any language.
 pub fn is_english(text: &str) -> bool {
     const FEW_WORDS: usize = 2;
     if text.is_ascii() && text.split_whitespace().count() <= FEW_WORDS {

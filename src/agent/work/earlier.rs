@@ -1,5 +1,5 @@
-//! What earlier sessions changed: kept at the end of each turn that changed files, and shown where a new task clearly
-//! belongs to it.
+//! What earlier sessions changed: saved after each turn that changed files, and shown if a new task clearly
+//! relates to it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use evidence::terms::translate;
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 
-/// With fewer telling words, a task belongs to the one before it.
+/// A task with fewer meaningful words continues the one before it.
 const SHORT_TASK_WORDS: usize = 3;
 
-/// With `clear`, only what clearly belongs to the text. Reads the disk.
+/// With `clear`, only what clearly relates to the text. Reads the disk.
 pub fn lines(log: &Path, text: &str, clear: bool, most: usize) -> Vec<String> {
     let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
     let session = log.file_stem().unwrap_or_default().to_string_lossy();
@@ -28,7 +28,7 @@ fn is_short(task: &str) -> bool {
     words::telling(task).len() < SHORT_TASK_WORDS
 }
 
-/// Keeps what the turn changed, if it did. A failure costs only the record.
+/// Saves what the turn changed, if anything. A failure only loses the record.
 pub async fn keep(conversation: &Conversation, cx: &ToolCx) {
     let work = &conversation.facts.work;
     let changed: Vec<String> = work.changes().into_iter().rev().map(|(_, path)| path.to_owned()).collect();
@@ -43,7 +43,7 @@ pub async fn keep(conversation: &Conversation, cx: &ToolCx) {
         _ => None,
     });
     let mut task = messages.next().unwrap_or_default().to_owned();
-    // "Go on" says nothing to another session.
+    // "Go on" means nothing in another session.
     if is_short(&task)
         && let Some(before) = messages.find(|text| !is_short(text))
     {

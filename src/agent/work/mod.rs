@@ -1,4 +1,4 @@
-//! What a run has done, as far as it matters for its end: changes, checks, repeats. Rebuilt from the session log.
+//! What a run has done, as far as its end depends on it: changes, checks, repeats. Rebuilt from the session log.
 
 pub mod claims;
 pub mod earlier;

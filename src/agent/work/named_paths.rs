@@ -1,11 +1,11 @@
-//! Files that a task asks for by name: `write the result to out/report.csv`.
+//! Files that a task asks for by name, such as `write the result to out/report.csv`.
 
 use super::claims::sentences;
 use base::pattern::{Pattern, PhrasePattern};
 
 const MOST: usize = 3;
 
-/// Paths that the task says are to be made; in prose and backticks, not in code blocks.
+/// Paths that the task asks to create, in prose and backticks but not in code blocks.
 pub fn wanted(task: &str) -> Vec<String> {
     static MAKES: PhrasePattern = PhrasePattern::new(include_str!("words/path_makes.regex"));
     static LEADS_AWAY: PhrasePattern = PhrasePattern::new(include_str!("words/path_leads_away.regex"));
@@ -38,7 +38,7 @@ pub fn wanted(task: &str) -> Vec<String> {
     found
 }
 
-/// Without fenced blocks and indented lines, where logs and diffs stand.
+/// The text without fenced blocks and indented lines, which contain logs and diffs.
 fn without_code(task: &str) -> String {
     let mut fenced = false;
     let prose = task.lines().filter(|line| {

@@ -1,4 +1,4 @@
-//! What the session's calls did, in order: changes, checks, and calls made again. Follows every rewind and revive.
+//! What the session's calls did, in order: changes, checks, repeated calls. Follows every rewind and revive.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,18 +20,18 @@ const SHOWN_CHARS: usize = 80;
 #[derive(Clone, Debug)]
 pub enum WorkEvent {
     Asked,
-    /// The model said something; behind its last call, that ends the turn.
+    /// The model said something; after its last call, this ends the turn.
     Answered,
     Reminded(ReminderTopic),
     Called(CallMark),
     /// A file of the project, relative to the workspace.
     Changed(String),
-    /// An edit of this file that was not made, as the call names it, and whether there is no such file.
+    /// A failed edit: the file as named in the call, and whether it doesn't exist.
     EditFailed(String, bool),
     Checked(CheckRun),
 }
 
-/// A call and its result, as far as they matter for finding repeats.
+/// A call and its result, reduced to what is needed to find repeats.
 #[derive(Clone, Debug)]
 pub struct CallMark {
     pub call: u64,
@@ -46,11 +46,11 @@ pub struct CallMark {
 #[derive(Clone, Debug)]
 pub struct CheckRun {
     pub check: Check,
-    /// Changes from here on are not covered.
+    /// Later changes aren't covered.
     pub started: ItemId,
     pub failed: Option<bool>,
     pub how: String,
-    /// The runner's closing line without its times.
+    /// The runner's closing line without times.
     pub line: String,
 }
 
@@ -94,7 +94,7 @@ impl WorkLog {
             self.events.push(id, WorkEvent::Changed(path.to_owned()));
         }
         let check = envelope.data.command().and_then(|ran| ran.check.clone());
-        // What a check writes itself is not a change. A script in the command that writes a program is no check.
+        // Files that a check writes aren't changes; an inline script that writes a program isn't a check.
         static INLINE: Pattern = Pattern::new(r"^\S+ (script|-c|-e)$");
         let changed: Vec<&String> = envelope.data.changed().iter().filter(|path| is_counted(path)).collect();
         let is_edit = |check: &Check| {
@@ -109,7 +109,7 @@ impl WorkLog {
         if envelope.error.as_ref().is_some_and(|error| never_ran.contains(&error.code)) {
             return;
         }
-        // No such program: nothing was checked.
+        // The program doesn't exist, so nothing was checked.
         let check = check.filter(|_| ran.exit_code != Some(127));
         match (ran.job.or(ran.id), check) {
             (None, Some(check)) => {
@@ -135,7 +135,7 @@ impl WorkLog {
         self.events.revive(rewind);
     }
 
-    /// The running turn began with this item. One that was stopped before its answer goes on with the next message.
+    /// The item that began the running turn. A turn that was stopped before its answer continues with the next message.
     pub fn turn_start(&self) -> ItemId {
         let events = self.events.all();
         let begins = |at: usize| {
@@ -168,7 +168,7 @@ impl WorkLog {
         })
     }
 
-    /// Whether the job is a check, whose result counts once it has ended.
+    /// Whether the job is a check, which counts once it has ended.
     pub fn is_check(&self, job: u32) -> bool {
         self.jobs.get(&job).is_some_and(|(_, check)| check.kind != CheckKind::Run)
     }
@@ -200,7 +200,7 @@ impl WorkLog {
                     failed.retain(|(known, _)| known != path);
                     failed.push((path, *missing));
                 }
-                // The path may have been given in another form, or with a slip.
+                // The path may have been written differently or with a typo.
                 WorkEvent::Changed(path) => failed.retain(|(known, missing)| {
                     !missing && !path.ends_with(known) && !known.ends_with(path.as_str())
                 }),
@@ -210,14 +210,14 @@ impl WorkLog {
         failed.into_iter().map(|(path, _)| path).collect()
     }
 
-    /// Whether this turn only looked, in a session that has changed nothing.
+    /// Whether this turn only read, in a session without changes.
     pub fn only_read(&self) -> bool {
         const READERS: [&str; 8] = ["Read", "Grep", "Glob", "LS", "Locate", "Recall", "Symbols", "TodoWrite"];
         let changed = |event: &(ItemId, WorkEvent)| matches!(event.1, WorkEvent::Changed(_));
         !self.events.all().iter().any(changed) && self.uses_only(&READERS)
     }
 
-    /// Whether this turn called no other tool.
+    /// Whether this turn called no other tools.
     pub fn uses_only(&self, tools: &[&str]) -> bool {
         self.of_turn().all(|(_, event)| match event {
             WorkEvent::Called(call) => tools.contains(&&*call.tool),
@@ -241,7 +241,7 @@ impl WorkLog {
         })
     }
 
-    /// How often this call has failed in the same way since the last change, if it were recorded now.
+    /// How often this call has failed in the same way since the last change, including this result.
     pub fn failures_with(&self, result: &ToolResult) -> usize {
         let Some(call) = self.open.get(&result.call_id) else { return 0 };
         let new = mark(call, result);
@@ -258,7 +258,7 @@ impl CheckRun {
         let bad_exit = check.decides && (timed_out || exit.is_some_and(|code| code != 0));
         let failed = match (&said, bad_exit) {
             (Some(RunnerVerdict::Failed(_)), _) => Some(true),
-            // A runner that says that all passed may still end with an error of another part.
+            // Even if the runner reports success, another part may have failed.
             (_, true) => Some(true),
             (Some(RunnerVerdict::Passed), false) => Some(false),
             (None, false) if check.decides && exit == Some(0) => Some(false),
@@ -289,7 +289,7 @@ impl CheckRun {
         }
     }
 
-    /// Whether this run, which came later, says how what `other` checked stands now. In doubt it does.
+    /// Whether this later run also tells the state of what `other` checked. If in doubt, it does.
     pub fn covers(&self, other: &Self) -> bool {
         let program = |run: &Self| {
             let name = run.check.name.split(" -m ").last().unwrap_or_default();
@@ -300,7 +300,7 @@ impl CheckRun {
     }
 }
 
-/// The file of an edit that was not made. One that was refused, or whose text already stands there, is none.
+/// The file of a failed edit. A refused edit, or one that is already applied, doesn't count.
 fn failed_edit(call: &ToolCall, result: &ToolResult) -> Option<WorkEvent> {
     let error = result.envelope.error.as_ref()?;
     let made = [ErrorCode::PermissionDenied, ErrorCode::Interrupted].contains(&error.code)
@@ -347,7 +347,7 @@ fn mark(call: &ToolCall, result: &ToolResult) -> CallMark {
     }
 }
 
-/// Without what differs from run to run: times, durations, addresses, temporary names, counts of repeats.
+/// The text without what varies between runs: times, durations, addresses, temporary names, repeat counts.
 pub fn stable(text: &str) -> String {
     static NOTES: Pattern = Pattern::new(include_str!("words/notes.regex"));
     static VARIES: Pattern = Pattern::new(include_str!("words/varies.regex"));

@@ -1,4 +1,4 @@
-//! What the program adds to a turn: news, notes, skills, a mode's survey. Each is said once and stays.
+//! What the program adds to a turn: news, notes, skills, a mode's survey. Each is added once and stays.
 
 pub mod notes;
 pub mod reminders;

@@ -1,4 +1,4 @@
-//! Notes in a turn: a block of those relevant to a new task, and hints about the files it seems to be about.
+//! Notes in a turn: a block of notes relevant to a new task, and hints about the files it seems to concern.
 //! The block is found by the user's words and files, hints by files alone; neither repeats the other.
 
 use std::collections::HashSet;
@@ -19,14 +19,14 @@ use evidence::note::store::NoteStore;
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
 
-/// Most tokens that the search collects; the context picks from them.
+/// Tokens that the search collects; the context picks from them.
 const GATHERED_TOKENS: u32 = 4_000;
 const LINE: &str = "Note: ";
 
-/// The part of the window that notes may take (1/40).
+/// The share of the window for notes (1/40).
 const NOTE_PART_OF_WINDOW: u64 = 40;
 
-/// Of the notes about these files; none if their folder can't be read.
+/// Hints from notes about these files; none if the notes can't be read.
 pub fn hints(root: &Path, files: &[String]) -> Vec<ContextPacket> {
     let store = NoteStore::new(root);
     let Ok(listing) = store.list() else { return Vec::new() };
@@ -60,7 +60,7 @@ pub fn hint_mark(hint: &str) -> Option<&str> {
     mark.contains('@').then_some(mark)
 }
 
-/// The marks of the hints in a task's context; none in any other text.
+/// The marks of the hints in a task's context; empty for any other text.
 pub fn hint_marks(block: &str) -> impl Iterator<Item = &str> {
     let lines = if block.starts_with("<task-context>") { block } else { "" };
     lines.lines().filter_map(|line| hint_mark(line.strip_prefix(LINE)?))
@@ -70,7 +70,7 @@ pub fn budget(window_tokens: u64, limits: NoteLimits) -> u64 {
     (window_tokens / NOTE_PART_OF_WINDOW).min(limits.max_tokens)
 }
 
-/// Relevant notes that the model lacks. Problems with their folder must not fail a turn; `mycode notes` reports them.
+/// Relevant notes that the model doesn't have. Unreadable notes must not fail a turn; `mycode notes` reports them.
 pub fn block(
     text: &str,
     root: &Path,
@@ -94,7 +94,7 @@ pub fn block(
             now_ms: clock::now_ms(),
         },
     );
-    // The frame counts too. The last one is dropped first.
+    // The frame counts too. Notes are dropped from the end.
     while let Some(block) = frame::block(&packets) {
         let block = redactor.redact(&block, TextSource::Text);
         if u64::from(estimate::estimate(&block)) <= budget {
@@ -105,7 +105,7 @@ pub fn block(
     None
 }
 
-/// The marks of the notes in the history. What was archived may be shown again.
+/// The marks of the notes in the history. Archived ones may be shown again.
 pub fn shown(conversation: &Conversation) -> HashSet<String> {
     let messages = conversation.state.history.entries().iter().filter_map(|entry| match &*entry.item {
         Item::User(message) => Some(message),

@@ -1,6 +1,6 @@
 //! What the program tells the model during a session: changed todos, rules and permissions, the step limit.
-//! Each is said once, appended and never changed. The history shows what was said last, so that a resumed,
-//! compacted or rewound session hears again what it lost.
+//! Each is appended once and never changed. What was said last is read from the history, so that a resumed,
+//! compacted or rewound session is told again what it lost.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,20 +21,20 @@ use context::rules::rules_file::RulesNotice;
 use context::session::log::LogError;
 use tools::plan::todo_board::{self, TodoBoard};
 
-/// The model learns of the step limit this many steps ahead, in turns of at least four times as many.
+/// Steps before the step limit at which the model is told, in turns of at least four times as many.
 const LAST_STEPS: u32 = 10;
 
-/// A turn with so many results and so few words is asked for findings before its first fold.
+/// A turn with this many results and so little text is asked for its findings before its first fold.
 const LONG_TURN_RESULTS: usize = 4;
 const WORDS_BYTES: usize = 400;
 
 const FOLD: &str = "Earlier steps of this turn will soon be folded into a short note that keeps your own words. \
     Begin your next reply with what you found and what you plan, in a few sentences, and make the next call.";
 
-/// Of the plan mode: nobody answers in a headless run.
+/// Added in plan mode, unless headless.
 const ASKS: &str = "; ask with AskUser where a wrong guess would be costly";
 
-/// Sends a recap of the todo list while something is open.
+/// Sends a recap of the todo list if an item is open.
 pub fn todos(conversation: &mut Conversation, todos: &TodoBoard) -> Result<(), LogError> {
     match todo_board::recap(&todos.get()) {
         Some(recap) => tell(conversation, ReminderTopic::Todos, format!("Todos {recap}")),
@@ -42,7 +42,7 @@ pub fn todos(conversation: &mut Conversation, todos: &TodoBoard) -> Result<(), L
     }
 }
 
-/// Sends changed rules files; returns whether it did. The pinned text survives every compaction.
+/// Sends changed rules files; returns whether it did. The text is pinned, so it survives compaction.
 pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bool, LogError> {
     let now = prompt.rules.part().map(|part| Arc::clone(&part.content));
     let text = match &now {
@@ -93,7 +93,7 @@ pub fn permission(
     )
 }
 
-/// Sends the scoped rules for files that calls have touched, unless they are still in the history.
+/// Sends the scoped rules for touched files, unless they are still in the history.
 pub fn rules_of_touched(conversation: &mut Conversation, sections: Vec<String>) -> Result<(), LogError> {
     for section in sections {
         let text = format!(
@@ -133,7 +133,7 @@ pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(
     tell(conversation, ReminderTopic::Steps, text)
 }
 
-/// Before the first fold of a turn in which the model has said little: only its words stay whole.
+/// Before the first fold of a turn with little text, asks the model for its findings: only its own words survive in full.
 pub fn fold(conversation: &mut Conversation, window: &ContextWindow) -> Result<(), LogError> {
     if !window.sizes(conversation).fold_is_near() {
         return Ok(());
@@ -175,7 +175,7 @@ pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) -
     held_back
 }
 
-/// Asks the hooks whether a turn may end; returns whether it continues. `before`: how often it has already.
+/// Asks the hooks whether a turn may end; returns whether it continues. `before` counts earlier continuations.
 pub async fn end_of_turn(
     conversation: &mut Conversation,
     hooks: &MaybeHooks,
@@ -196,7 +196,7 @@ fn tell(conversation: &mut Conversation, about: ReminderTopic, text: String) -> 
     conversation.remind(about, text).map(drop)
 }
 
-/// The last reminder about something, if it is still sent.
+/// The last reminder about a topic, if it is still sent.
 fn last(conversation: &Conversation, about: ReminderTopic) -> Option<(ItemId, Arc<str>)> {
     let entries = conversation.state.history.entries().iter().rev().filter(|entry| entry.message().is_some());
     entries.into_iter().find_map(|entry| match &*entry.item {

@@ -1,4 +1,4 @@
-//! Skills in a turn: clearly relevant ones are named once per session, one that the user calls is sent in
+//! Skills in a turn: clearly relevant ones are mentioned once per session, a skill that the user calls is sent in
 //! full, and loaded ones stay in the window and may use the tools they need.
 
 use std::collections::HashSet;
@@ -19,12 +19,12 @@ use context::session::log::LogError;
 use tools::plan::skill;
 use tools::skill::set::{self, SkillSet};
 
-/// Most skills named per message, and characters of each description.
+/// Skills mentioned per message, and characters of each description.
 const NAMED: usize = 2;
 const NAMED_CHARS: usize = 240;
-/// The newest loaded skills keep up to 1/8 of the window through compaction.
+/// The newest loaded skills are pinned, up to 1/8 of the window.
 const PART_OF_WINDOW: u64 = 8;
-/// Start of the block of a skill that the user called, and of skills that may fit.
+/// How the block of a called skill begins, and that of suggested skills.
 const CALLED: &str = "<skill>";
 const MAY_FIT: &str = "<skills>";
 
@@ -43,7 +43,7 @@ impl SkillHints {
     /// Reads the disk.
     pub fn called(&self, text: &str, root: &Path) -> Option<String> {
         let (skill, args) = self.skills.called(text)?;
-        // A sub-agent does it, which only the tool can start.
+        // Only the Skill tool can start the sub-agent that does this.
         let body = match skill.fork.is_some() && skill.for_model {
             true => format!("Call Skill with name \"{}\" and args \"{args}\" now.", skill.name),
             false => format!("{}\n\n[{}]", skill.instructions(args, root), skill.surroundings()),
@@ -51,7 +51,7 @@ impl SkillHints {
         Some(format!("{CALLED}\n{body}\n</skill>"))
     }
 
-    /// The block that names the skills and rules clearly relevant to `text`.
+    /// The block with the skills and rules that clearly match `text`.
     pub fn may_fit(&self, text: &str, told: &HashSet<String>) -> Option<String> {
         let rules: Vec<(&str, &str)> = self.rules.iter().map(|(path, about)| (&**path, &**about)).collect();
         let rules: Vec<_> = set::clearly_about(text, &rules, NAMED).into_iter().map(|at| rules[at]).collect();
@@ -87,7 +87,7 @@ pub fn told(conversation: &Conversation) -> HashSet<String> {
     told
 }
 
-/// Pins a skill that the model has loaded, and allows for this turn what it needs.
+/// Pins a skill that the model has loaded, and allows the tools it needs for this turn.
 pub fn loaded(
     (id, result): (ItemId, &ToolResult),
     conversation: &mut Conversation,
@@ -111,7 +111,7 @@ pub fn allow(name: &str, tools: Vec<String>, policy: &PolicyEngine, events: &Eve
     }
 }
 
-/// Pins a skill's item, and unpins older ones when together they exceed their part of the window.
+/// Pins a skill's item; unpins older ones if together they exceed their share of the window.
 pub fn keep(id: ItemId, conversation: &mut Conversation, window_tokens: u64) -> Result<(), LogError> {
     let entries = conversation.state.history.entries().iter().rev();
     let holding: Vec<(ItemId, u64, bool)> = entries

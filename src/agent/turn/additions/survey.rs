@@ -1,4 +1,4 @@
-//! What a mode gathers before a turn: the project's structure, its size and unfinished work, or the open
+//! What a mode collects before a turn: the project's structure, size and unfinished work, or the open
 //! notes. Sent again only if it has changed.
 
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use evidence::note::progress;
 use evidence::survey;
 use tools::cx::ToolCx;
 
-/// Most characters, and characters per window token: 2 % of the window at about four characters per token.
+/// Maximum characters, and characters per window token: 2% of the window at about four characters per token.
 const MAX_CHARS: f64 = 6_000.0;
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.02 * 4.0;
 
-/// `None` if the mode gathers nothing new.
+/// `None` if there is nothing new.
 pub async fn block(
     mode: Mode,
     conversation: &Conversation,

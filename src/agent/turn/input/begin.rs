@@ -1,4 +1,4 @@
-//! Starts a turn: records the user's message with everything that is appended to it.
+//! Starts a turn: records the user's message with everything appended to it.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub fn stopped(agent: &Agent) -> Option<Problem> {
     turn_hooks::stopped(&agent.dispatcher.hooks)
 }
 
-/// Opens a round of the goal with what its check said.
+/// Starts a round of the goal with its check's output.
 pub async fn record_round(
     agent: &mut Agent,
     said: String,
@@ -91,7 +91,7 @@ pub async fn record_prompt(
     let file_news = dispatcher.file_news().await;
     let Agent { conversation, window, dispatcher, input, .. } = agent;
     let cx = &dispatcher.cx;
-    // From here on nothing waits: what is taken out of its place is recorded.
+    // Nothing awaits from here on: whatever is taken out of its place gets recorded.
     input.attachments.clear();
     if let Some((waiting, images)) =
         message::take_waiting(text, conversation, &cx.redactor)?.filter(|_| again)

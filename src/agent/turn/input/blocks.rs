@@ -1,5 +1,5 @@
-//! The blocks that follow a user's message: one function each, in the order of `SOURCES`. All of them together have one
-//! deadline and hear Esc. Appended blocks are permanent, so that the prefix stays stable and a replay needs no disk.
+//! The blocks that follow a user's message: one function each, in the order of `SOURCES`. Together they have one
+//! deadline and stop on Esc. Appended blocks are permanent, so that the prefix stays stable and a replay needs no disk.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 pub struct BlockInputs<'a> {
     pub text: &'a str,
-    /// The prompt that the text expands to, where it is a command.
+    /// The prompt that the text expands to, if it is a command.
     pub expanded: Option<String>,
     pub agent: &'a Agent,
     pub cancel: &'a CancellationToken,
@@ -64,7 +64,7 @@ impl<'a> BlockInputs<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     Steering,
-    /// Sent again because it got no reply: its blocks are there.
+    /// Sent again because it got no reply; most blocks are there already.
     Again,
     NewTurn,
 }
@@ -97,7 +97,7 @@ pub async fn append(message: &mut UserMessage, inputs: &mut BlockInputs<'_>) -> 
         if let Some(parts) = within(expanded, deadline, &cancel).await?.flatten() {
             let (dispatcher, tokens) = (&inputs.agent.dispatcher, inputs.window_tokens());
             let prompt = prompt_expansion::with_output(parts, dispatcher, tokens, inputs.control).await;
-            // Its commands have limits of their own, and the user may have been asked.
+            // Its commands had their own limits, and the user may have been asked, so restart the deadline.
             deadline = Instant::now() + DEADLINE;
             if cancel.is_cancelled() {
                 return Err(Interrupted);
@@ -121,7 +121,7 @@ pub async fn append(message: &mut UserMessage, inputs: &mut BlockInputs<'_>) -> 
     Ok(())
 }
 
-/// Appends a block that the message doesn't have yet.
+/// Appends a block unless the message already has it.
 pub fn add(message: &mut UserMessage, block: &str) {
     if !message.injected.iter().any(|known| **known == *block) {
         message.injected.push(block.into());
@@ -196,7 +196,7 @@ fn related_notes<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String
     blocking(move || notes::block(&asked, &root, &redactor, &shown, (budget, limits.min_relevance)))
 }
 
-/// For the session's first task.
+/// Only for the session's first task.
 fn earlier_work<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
     let first = inputs.agent.conversation.state.history.entries().is_empty();
     if !first || inputs.agent.input.inject_notes.is_none() || inputs.agent.input.sub_agent {

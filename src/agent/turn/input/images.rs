@@ -1,5 +1,5 @@
-//! Images in a turn: those that the user names (`@picture.png`, or a path pasted as terminals write it) are appended to the
-//! message, those that the model reads to the results of their step. Attached texts are cut to suit the window.
+//! Images in a turn: those the user names (`@picture.png`, or a path as terminals paste it) are appended to the message,
+//! those the model reads to the results of their step. Attached texts are cut to fit the window.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use tools::output::{Keep, Limits};
 const MAX_IMAGES: usize = 10;
 const ENDINGS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
 
-/// Puts the images that `text` names on the tray; returns the reminder for the model. Blocks.
+/// Puts the images named in `text` on the tray; returns the reminder for the model. Blocks.
 pub fn attach(text: &str, roots: &[PathBuf], tray: &ImageTray) -> Option<String> {
     let images = named(text, roots).into_iter().take(MAX_IMAGES);
     let lines: Vec<String> =
@@ -39,7 +39,7 @@ fn shown(name: &str, tray: &ImageTray, put: impl FnOnce() -> Result<(u32, u32), 
     }
 }
 
-/// Follows a link anywhere: the user named it.
+/// Follows links anywhere, because the user named the file.
 fn open(path: &Path) -> Result<File, PictureError> {
     Ok(exact::open(&path::follow(path))?.0)
 }
@@ -66,7 +66,7 @@ fn named(text: &str, roots: &[PathBuf]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Splits `text` like a shell. A quote counts only at the start of a word: elsewhere it's an apostrophe.
+/// Splits `text` like a shell. A quote counts only at the start of a word; elsewhere it is an apostrophe.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -92,7 +92,7 @@ fn words(text: &str) -> Vec<String> {
 
 const NAME_CHARS: usize = 400;
 
-/// The block for all of them. Decodes pictures and stores long texts: blocks.
+/// The block for all attachments. Blocks: decodes pictures and stores long texts.
 pub fn attached(attachments: &[Attachment], cx: &ToolCx, window_tokens: u64) -> String {
     let limits = Limits::for_window(window_tokens);
     let blocks: Vec<String> = attachments.iter().map(|attachment| one(attachment, cx, limits)).collect();
@@ -118,11 +118,11 @@ fn one(attachment: &Attachment, cx: &ToolCx, limits: Limits) -> String {
     }
 }
 
-/// Records the images on the tray, in the order of the results that name them, and returns them.
+/// Records and returns the images on the tray, in the order of the results that name them.
 pub fn record(conversation: &mut Conversation, cx: &ToolCx) -> Result<Vec<Image>, LogError> {
     let mut images = cx.images.take();
     if images.len() > 1 {
-        // Calls of one step run in parallel.
+        // Calls of a step run in parallel, so the order may differ.
         let named = |image: &Image| {
             let entries = conversation.state.history.entries().iter();
             let path = |item: &Item| match item {

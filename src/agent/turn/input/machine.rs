@@ -1,4 +1,4 @@
-//! What a new session's first message says of the machine and the project: from files and `PATH` alone, no program is started.
+//! What a new session's first message says about the machine and the project. Uses only files and `PATH`; starts no program.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use tools::check::project;
 
 const PROGRAMS: &str = "git gcc make cmake python3 pip uv node npm pnpm bun go cargo java mvn docker curl wget psql \
     sqlite3 tmux rg jq";
-/// What a program is called for by: a file at the top, an ending of any file, or a word of the task.
+/// What calls for a program: a file in the root, a file extension, or a word of the task.
 const CALLED_FOR: &str = include_str!("called_for.txt");
 const INSTALLED: usize = 10;
 const MISSING: usize = 8;
@@ -28,9 +28,9 @@ struct Machine {
     root: Arc<PathBuf>,
     task: String,
     headless: bool,
-    /// Commands are confined without a network.
+    /// Commands are confined without network access.
     offline: bool,
-    /// It knows its part: only where it is and the date.
+    /// A sub-agent gets only its folder and the date.
     sub_agent: bool,
     deadline: Option<Deadline>,
 }
@@ -89,7 +89,7 @@ impl Machine {
                 list.push(name);
             }
         }
-        // What is implied by another one says nothing.
+        // Leave out what another program implies.
         installed.retain(|name| !(*name == "npm" && called_for.contains(&"pnpm")));
         installed.truncate(INSTALLED);
         missing.truncate(MISSING);
@@ -120,7 +120,7 @@ impl Machine {
         let files = walk.sorted().filter(walk::is_file).take(FILES_LOOKED_AT);
         let names = files.filter_map(|entry| {
             let name = entry.path().strip_prefix(&*self.root).ok()?.to_string_lossy().into_owned();
-            // A name that could pose as something else is left to LS.
+            // Leave out names that could imitate other text; LS can show them.
             let is_plain = !name.contains(|c: char| c.is_control() || c.is_whitespace() || "<>`".contains(c));
             (is_plain && sanitize::deceptive(&name) == 0).then_some(name)
         });
@@ -134,7 +134,7 @@ fn files(paths: &[String]) -> String {
         0 => "The folder is empty.".to_owned(),
         count if count <= FILES_LISTED && all.len() <= FILES_CHARS => format!("Files: {all}"),
         count => {
-            // As deep as the list stays short.
+            // Show as many levels as keep the list short.
             let few = |folders: &BTreeMap<&str, usize>| folders.len() <= FOLDERS;
             let folders = [3, 2].map(|depth| folders(paths, depth)).into_iter().find(few);
             let folders = folders.unwrap_or_else(|| self::folders(paths, 1));
@@ -148,7 +148,7 @@ fn files(paths: &[String]) -> String {
     }
 }
 
-/// How many files are below each folder of at most `depth` levels.
+/// The number of files below each folder, at most `depth` levels deep.
 fn folders(paths: &[String], depth: usize) -> BTreeMap<&str, usize> {
     let mut folders = BTreeMap::new();
     for folder in paths.iter().filter_map(|path| Some(path.rsplit_once('/')?.0)) {
@@ -158,7 +158,7 @@ fn folders(paths: &[String], depth: usize) -> BTreeMap<&str, usize> {
     folders
 }
 
-/// For a session's first message. Looks at the disk, off the async threads.
+/// The block for a session's first message. Reads the disk off the async threads.
 pub async fn block(task: &str, dispatcher: &Dispatcher, sub_agent: bool) -> Option<String> {
     let policy = &dispatcher.policy;
     let machine = Machine {

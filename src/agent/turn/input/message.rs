@@ -1,4 +1,4 @@
-//! What a turn begins with. A message that got no reply is given back, or waits: if the same text is sent again, it counts as
+//! The input of a turn. A message that got no reply is returned, or waits: if the same text is sent again, it counts as
 //! that message.
 
 use std::path::Path;
@@ -22,29 +22,29 @@ pub struct TurnInput {
     /// What the user typed for the running turn, to return it if there is no reply.
     pub typed: Vec<String>,
     pub permission: Option<Permission>,
-    /// Its turns are part of a parent's and not points to rewind to.
+    /// Its turns belong to the parent's and aren't points to rewind to.
     pub sub_agent: bool,
-    /// Its own instruction says that it only reads, and no mode beside it.
+    /// Its own instructions already say that it is read-only.
     pub only_reads: bool,
-    /// A text can't be returned: a message without a reply stays in the session.
+    /// Without a composer, a message without a reply stays in the session.
     pub no_composer: bool,
-    /// A reminder for the next message, such as rewound files.
+    /// A reminder to send with the next message, such as for rewound files.
     pub reminder: Option<String>,
     pub told: Option<String>,
-    /// What the goal's check said, for the model and for people: the next round begins with it.
+    /// The output of the goal's check, for the model and for people, with which the next round begins.
     pub check_said: Option<(String, String)>,
     pub attachments: Vec<Attachment>,
     pub inject_notes: Option<NoteLimits>,
     pub asked: PromptExpander,
     pub offers: SkillHints,
-    /// Time limit for finding the files of a new task; `None` if that is off.
+    /// Time limit for finding the files of a new task; `None` if turned off.
     pub task_context: Option<Duration>,
 }
 
 impl TurnInput {
     /// Returns everything typed for an unanswered turn and removes it from the history; `None` if a reply
     /// came or the message stays. Headless it stays, so that the session can be continued, unless a filter
-    /// refused the message itself: then it would spoil every later request.
+    /// refused the message: then it would spoil every later request.
     pub fn return_prompt(
         &mut self,
         first: Option<ItemId>,
@@ -55,7 +55,7 @@ impl TurnInput {
         if !to_composer || first.is_some_and(|first| !is_unanswered(conversation, first)) {
             return None;
         }
-        // Without it nothing was recorded yet.
+        // Otherwise nothing was recorded yet.
         if let Some(first) = first {
             conversation.rewind(first).ok()?;
         }
@@ -74,7 +74,7 @@ fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
         })
 }
 
-/// The last message, if it is `text` and still waits for a reply.
+/// The last message, if it is `text` and still has no reply.
 pub fn waiting(
     text: &str,
     conversation: &Conversation,
@@ -111,7 +111,7 @@ pub fn take_waiting(
     Ok(Some((message, images)))
 }
 
-/// Whether the user speaks of commits, now or earlier, or the project's rules do. In a task's own branch nobody minds them.
+/// Whether the user or the project's rules mention commits. In a task's own branch they are always fine.
 pub fn wants_commits(text: &str, conversation: &Conversation, rules: Option<&str>, root: &Path) -> bool {
     static SPOKEN_OF: Pattern = Pattern::new(include_str!("spoken_of.regex"));
     let entries = conversation.state.history.entries().iter();

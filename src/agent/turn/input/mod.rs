@@ -1,4 +1,4 @@
-//! The user's input: the message that starts a turn, what comes with it, and what is typed during the turn.
+//! The user's input: the message that starts a turn, what is added to it, and what is typed during the turn.
 
 pub mod begin;
 pub mod blocks;

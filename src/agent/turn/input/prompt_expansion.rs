@@ -31,12 +31,12 @@ impl PromptExpander {
         if let Some(prompt) = own_commands::expand(&self.commands, text) {
             return Some(prompt);
         }
-        // On failure the reason is sent instead, for the model to pass on.
+        // On failure, the model gets the reason and can pass it on.
         let prompt = typed::prompt(self.servers.as_deref()?, text, cancel).await?;
         Some(vec![PromptPart::Text(prompt.unwrap_or_else(|why| why))])
     }
 
-    /// The user's own command that a message calls, and the model that it asks for.
+    /// The user's own command that a message calls, and the model it specifies.
     pub fn wanted_model(&self, text: &str) -> Option<(String, String)> {
         let (command, _) = own_commands::called(&self.commands, text)?;
         Some((command.row.name.clone(), command.model.clone()?))
@@ -52,14 +52,14 @@ impl PromptExpander {
 
 const TIMEOUT_MS: u64 = 120_000;
 
-/// The prompt's text, with the output of its commands. They are judged and confined like the model's.
+/// The prompt's text with the output of its commands, which are judged and confined like the model's.
 pub async fn with_output(
     parts: Vec<PromptPart>,
     dispatcher: &Dispatcher,
     window_tokens: u64,
     control: &Arc<TurnControl>,
 ) -> String {
-    // Their calls belong to no reply, so only questions about them are shown.
+    // Their calls belong to no reply, so only their questions are shown.
     let (silent, _) = mpsc::unbounded_channel();
     let own = TurnControl::within(&control.questions, &silent, control.cancel.clone(), None);
     let (own, mut whole) = (Arc::new(own), String::new());

@@ -16,13 +16,13 @@ use base::protocol::notice as texts;
 use base::{clock, sanitize};
 use context::session::log::LogError;
 
-/// Records it, the user's own commands first. Returns whether there was a message: a command alone asks nothing of the model.
+/// Records what was typed, commands first. Returns whether there was a message, since a command alone needs no reply.
 pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> Result<bool, LogError> {
     let events = &control.events;
     let mut any = false;
     for command in control.take_commands() {
         if control.cancel.is_cancelled() {
-            // What never began goes back to the composer with the rest.
+            // What hasn't started returns to the composer with the rest.
             control.command(command);
             continue;
         }
@@ -66,8 +66,8 @@ pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> R
 
 const TIMEOUT_MS: u64 = 600_000;
 
-/// Runs the user's own `!command`, shows it live, and records it with its result: as a user message, which compaction cuts like
-/// any other and Recall finds in full. It doesn't start a round: nothing is asked of the model yet.
+/// Runs the user's own `!command`, shows it live, and records it with its result as a user message, which compaction cuts
+/// like any other and Recall finds in full. It doesn't start a round, because nothing is asked of the model yet.
 async fn run_command(agent: &mut Agent, command: &str, control: &Arc<TurnControl>) -> Result<(), LogError> {
     let Agent { conversation, dispatcher, window, .. } = agent;
     let window_tokens = window.settings().window_tokens;

@@ -1,4 +1,4 @@
-//! The blocks with the files that a new task seems to be about, and with earlier work on it.
+//! The blocks with the files that a new task seems to concern, and with earlier work on it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use base::sanitize;
 use evidence::task_context::DEFAULT_MAX_CHARS;
 use tools::cx::ToolCx;
 
-/// 3 % of the window at about four characters per token.
+/// 3% of the window at about four characters per token.
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;
 
 const EARLIER: usize = 3;
 
-/// What isn't ready within `timeout` is left out, and ready for the next task; no `timeout`: none is wanted.
+/// What isn't ready within `timeout` is left out until the next task; without a `timeout` there is no block.
 pub async fn block(
     text: &str,
     timeout: Option<Duration>,
@@ -47,7 +47,7 @@ pub async fn block(
     ))
 }
 
-/// What other sessions changed that clearly belongs to the task. Reads the disk.
+/// Changes by other sessions that clearly relate to the task. Reads the disk.
 pub fn earlier_work(log: &Path, task: &str) -> Option<String> {
     let lines = sanitize::as_data(&earlier::lines(log, task, true, EARLIER).join("\n"));
     (!lines.is_empty())
