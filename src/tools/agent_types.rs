@@ -9,11 +9,11 @@ pub struct AgentType {
     pub name: Cow<'static, str>,
     /// Added to the system prompt: from `prompts/agents/<name>.md` or the user's file.
     pub prompt: Cow<'static, str>,
-    /// What the model reads about a user-defined type.
+    /// Description of a user-defined type, for the model.
     pub description: Cow<'static, str>,
-    /// The tools a user-defined type lists; `None`: decided by the other fields.
+    /// Tools listed by a user-defined type; `None` if the other fields decide.
     pub tools: Option<Vec<&'static str>>,
-    /// Never changes anything, so several may run at once.
+    /// Read-only agents can run in parallel.
     pub only_reads: bool,
     pub light: bool,
     pub own_tree: bool,
@@ -54,7 +54,7 @@ const fn row(
     AgentType { name, prompt, description, tools: None, only_reads, light, own_tree: false, max_steps }
 }
 
-/// Four for any task, and the roles of `mycode build`.
+/// General types, then the roles of `mycode build`.
 pub static TYPES: [AgentType; 9] = [
     writer("general", prompts::AGENT_GENERAL, 80),
     reader("explore", prompts::AGENT_EXPLORE, true, 40),
@@ -70,7 +70,7 @@ pub static TYPES: [AgentType; 9] = [
 const READ_TOOLS: [&str; 10] =
     ["LS", "Glob", "Grep", "Read", "Bash", "Recall", "Locate", "WebFetch", "WebSearch", "Symbols"];
 
-/// Never given to a sub-agent: it has no user to ask, and must not start sub-agents of its own.
+/// Never given to a sub-agent, which has no user to ask and must not start further sub-agents.
 pub const PARENT_TOOLS: [&str; 2] = ["AskUser", "Task"];
 
 pub fn find(name: &str) -> Option<&'static AgentType> {

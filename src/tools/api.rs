@@ -1,5 +1,5 @@
-//! The tool traits, and the adapter to the object-safe form the dispatcher stores. Blocking work leaves the
-//! async threads only there: the task that runs a turn also handles user operations, and an interrupt must
+//! The tool traits, and the adapter to the object-safe form that the dispatcher stores. Only the adapter moves blocking
+//! work off the async threads: the task that runs a turn also handles user operations, and an interrupt must
 //! not wait for the disk.
 
 use std::sync::{Arc, OnceLock};
@@ -19,7 +19,7 @@ use base::model::envelope::{Envelope, ErrorCode};
 use base::process::task;
 use guard::policy::access::Access;
 
-/// A call that failed without an envelope. Sent to the model, which can fix its call.
+/// A failed call; the model gets the message and can fix its call.
 #[derive(Debug, Error)]
 #[error("{}: {message}", code.into_str())]
 pub struct ToolError {
@@ -59,15 +59,15 @@ pub type ToolOutcome = Result<Envelope, ToolError>;
 pub enum Preview {
     Text(String),
     Diff(String),
-    /// The call can't change anything even if approved; this is what it would answer.
+    /// The call wouldn't change anything; this is its answer.
     NoEffect(ToolOutcome),
 }
 
 pub enum ToolWork<A> {
-    /// On the blocking pool. An interrupted call finishes there unobserved, so that no write stops halfway; a
+    /// Runs on the blocking pool. An interrupted call finishes there unobserved, so that no write stops halfway; a
     /// long search checks [`ToolCx::cancel`].
     Blocking(fn(&A, &ToolCx) -> ToolOutcome),
-    /// On the async threads: waits for a process or the user. Dropping it stops it.
+    /// Runs on the async threads: waits for a process or the user. Dropping it stops it.
     Async(for<'a> fn(Arc<A>, &'a ToolCx) -> BoxFuture<'a, ToolOutcome>),
 }
 
@@ -79,7 +79,7 @@ pub trait TypedTool: Send + Sync + 'static {
 
     const NAME: &'static str;
 
-    /// Changes nothing, so several calls may run at once.
+    /// Read-only calls can run in parallel.
     const READ_ONLY: bool = false;
 
     /// How long an interrupted call may clean up before it is dropped.
@@ -91,20 +91,20 @@ pub trait TypedTool: Send + Sync + 'static {
 
     const WORK: ToolWork<Self::Args>;
 
-    /// As [`object`] reads them.
+    /// In the format of [`object`].
     const ARGUMENTS: &'static str;
 
-    /// JSON Schema of the arguments, kept minimal.
+    /// JSON Schema of the arguments; keep it minimal.
     fn schema() -> Value {
         object(Self::ARGUMENTS)
     }
 
-    /// The accepted schema, if broader than the one the model sees.
+    /// The accepted schema, if it is broader than the one the model sees.
     fn accepted() -> Value {
         Self::schema()
     }
 
-    /// What the call will touch; by default nothing that needs approval. Paths are absolute and normalized.
+    /// What the call will access; nothing by default. Paths are absolute and normalized.
     fn access(_: &Self::Args, _: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(Vec::new())
     }
@@ -112,16 +112,16 @@ pub trait TypedTool: Send + Sync + 'static {
     /// One line for the user, such as `Read src/a.rs:10-40`.
     fn title(args: &Self::Args) -> String;
 
-    /// What an approval prompt shows. Must not change anything, and, like [`TypedTool::WORK`], must touch
-    /// only what [`ToolCx::judged`] lists.
+    /// What an approval prompt shows. Must not change anything, and, like [`TypedTool::WORK`], may access only what
+    /// [`ToolCx::judged`] lists.
     fn preview(args: &Self::Args, _: &ToolCx) -> Preview {
         Preview::Text(Self::title(args))
     }
 }
 
-/// The schema of arguments listed as in `path, limit? integer, tags? strings, kind a|b`: required unless marked
-/// with `?`, and strings unless a type or the possible values follow. One may be a list of objects with
-/// arguments of their own: `path, edits [old, new]`.
+/// A schema from a list such as `path, limit? integer, tags? strings, kind a|b`. Arguments are required unless marked
+/// with `?`, and strings unless a type or the possible values follow. One can be a list of objects with their own
+/// arguments: `path, edits [old, new]`.
 pub fn object(arguments: &str) -> Value {
     let (before, items) = arguments.split_once(" [").unwrap_or((arguments, ""));
     let (items, after) = items.split_once(']').unwrap_or((items, ""));
@@ -139,14 +139,14 @@ pub fn object(arguments: &str) -> Value {
         };
         properties.insert(optional.unwrap_or(name).to_owned(), shape);
     }
-    // In the order in which a model fills it in.
+    // Key order matters: models fill in arguments in this order.
     match required.is_empty() {
         true => json!({"type": "object", "properties": properties}),
         false => json!({"type": "object", "required": required, "properties": properties}),
     }
 }
 
-/// A server's schema in the order in which a model fills it in: what is required first. Otherwise unchanged.
+/// A server's schema with required arguments first, because models fill them in that order.
 pub fn in_filling_order(schema: Value) -> Value {
     match schema {
         Value::Object(mut all) => {
@@ -178,11 +178,11 @@ pub fn in_filling_order(schema: Value) -> Value {
 /// A parsed call, ready to be judged, shown and run. Made by [`Tool::prepare`].
 pub trait Prepared: Send + Sync {
     fn title(&self) -> String;
-    /// See [`TypedTool::access`]. Returns at once when the turn is interrupted.
+    /// See [`TypedTool::access`]. Returns at once if the turn is interrupted.
     fn access<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
-    /// See [`TypedTool::preview`]. Returns at once when the turn is interrupted.
+    /// See [`TypedTool::preview`]. Returns at once if the turn is interrupted.
     fn preview<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Preview> {
         Box::pin(async { Preview::Text(self.title()) })
     }
@@ -196,7 +196,7 @@ pub trait Tool: Send + Sync {
     fn name(&self) -> &'static str;
     fn parallel(&self, args: &Value) -> bool;
     fn spec(&self) -> ToolSpec;
-    /// The tool that will actually run and its own arguments; unchanged if they can't be parsed.
+    /// The tool that will run and its arguments; unchanged if they can't be parsed.
     fn meant(&self, args: Value) -> (String, Value) {
         let ours = self.translated(args.clone()).map_or(args, |(ours, _)| ours);
         (self.name().to_owned(), ours)
@@ -205,8 +205,7 @@ pub trait Tool: Send + Sync {
     fn takes(&self, _name: &str) -> bool {
         false
     }
-    /// The arguments of another agent's call in our words, and the keys that have no counterpart here; `None` if they
-    /// aren't enough.
+    /// Another agent's arguments converted to ours, and the keys without a counterpart; `None` if they aren't sufficient.
     fn translated(&self, _args: Value) -> Option<(Value, Vec<String>)> {
         None
     }
@@ -217,12 +216,12 @@ pub type Specs<'a> = BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>>;
 
 /// Tools whose schemas aren't part of every request.
 pub trait ToolSource: Send + Sync {
-    /// Shown to the model in advance, most useful first. Fixed for the session, so it must not contact a server.
+    /// The names that requests list, most useful first. Fixed for the session, so it must not contact a server.
     fn listed(&self) -> Vec<String>;
 
     fn takes(&self, name: &str) -> bool;
 
-    /// The tool of this name, or all; connects if necessary.
+    /// The specs of one tool, or of all; connects if necessary.
     fn specs<'a>(&'a self, name: Option<&'a str>, cx: &'a ToolCx) -> Specs<'a>;
 
     fn parallel(&self, name: &str, args: &Value) -> bool;
@@ -271,7 +270,7 @@ impl<T: TypedTool> Tool for T {
 struct PreparedCall<T: TypedTool> {
     args: Arc<T::Args>,
     ignored: Ignored,
-    /// What the call declared it touches: the verdict is based on this, and the call may not go beyond it.
+    /// What the call declared to access. The verdict is based on it, and the call can't go beyond it.
     accesses: Arc<OnceLock<Arc<[Access]>>>,
 }
 
@@ -279,7 +278,7 @@ struct PreparedCall<T: TypedTool> {
 type Work<R> = Box<dyn FnOnce(&ToolCx) -> Result<R, ToolError> + Send>;
 
 impl<T: TypedTool> PreparedCall<T> {
-    /// Runs `work` restricted to what was judged, or, without a verdict, to what it declares now. Blocks.
+    /// Runs `work` restricted to what was judged or, without a verdict, to what it declares now. Blocks.
     fn held_to_judged<R: 'static>(
         &self,
         work: impl FnOnce(&T::Args, ToolCx) -> Result<R, ToolError> + Send + 'static,
@@ -369,7 +368,7 @@ pub async fn blocking<R: Send + 'static>(
     })
 }
 
-/// Like [`blocking`], for work that changes nothing: abandoned when the turn is interrupted.
+/// Like [`blocking`] for work that changes nothing: it is abandoned when the turn is interrupted.
 async fn until_interrupted<R: Send + 'static>(
     cx: &ToolCx,
     work: impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static,

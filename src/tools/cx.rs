@@ -1,5 +1,5 @@
 //! What a running tool may use: the workspace, state shared between calls, and ports to the layers above.
-//! Tools depend on this alone, never on the agent.
+//! Tools never depend on the agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use guard::sandbox::spec::Confinement;
 use guard::shell::interpret::call::Call;
 
 pub trait SubAgents: Send + Sync {
-    /// A turn starts: sub-agents of its calls use this turn's model and context window.
+    /// Called at the start of a turn; its sub-agents use this model and context window.
     fn begin(&self, parent: ParentTurn);
 
     /// Runs one to completion; `cx` is the calling tool's. The error is a sentence for the model.
@@ -39,9 +39,8 @@ pub trait SubAgents: Send + Sync {
 /// The context of one call. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolCx {
-    /// Absolute and canonical.
     pub root: Arc<PathBuf>,
-    /// What the user added to the workspace; canonical, too.
+    /// Canonical folders that the user added to the workspace.
     pub folders: Arc<[PathBuf]>,
     pub todos: Arc<TodoBoard>,
     pub cancel: CancellationToken,
@@ -49,16 +48,15 @@ pub struct ToolCx {
     /// `None` if no user can be asked (headless, sub-agents).
     pub asker: Option<Arc<dyn Asker>>,
     pub files: Arc<FileStates>,
-    /// The working folder shared by Bash calls, and processes they left running.
+    /// The working folder shared by Bash calls, and the processes they left running.
     pub shell: Arc<Shell>,
     pub images: Arc<ImageTray>,
     pub sandbox: Arc<Sandbox>,
-    /// How this call's command runs; decided along with the verdict.
     pub confinement: Confinement,
-    /// What this call touches, as judged; `None` before the verdict.
+    /// What this call may access according to the verdict; `None` before it.
     pub judged: Option<Arc<[Access]>>,
     pub deadline: Option<Deadline>,
-    /// Where services are kept that outlive the run; `None` unless that was asked for.
+    /// Services that outlive the run; `None` unless enabled.
     pub services: Option<Arc<Services>>,
     /// Whether this call may leave an unconfined service.
     pub may_keep: bool,
@@ -69,17 +67,17 @@ pub struct ToolCx {
     pub calls: Arc<[Call]>,
     pub spill: Arc<Spill>,
     pub redactor: Arc<Redactor>,
-    /// The maximum observation size: a share of the window.
+    /// Maximum size of an observation: a share of the window.
     pub observation: Limits,
     /// The call's id as given by the model; empty outside a turn.
     pub call_id: Arc<str>,
-    /// `None` if sub-agents aren't available, as inside one.
+    /// `None` where sub-agents aren't available, such as in a sub-agent.
     pub sub_agents: Option<Arc<dyn SubAgents>>,
     /// `None` if no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
     /// `None` if no editor is connected.
     pub editor: Option<Arc<dyn EditorFiles>>,
-    /// `None` if no program serves hooks and MCP servers for us.
+    /// The host program that serves hooks and MCP servers.
     pub host: Option<Arc<dyn HostProgram>>,
     /// Makes changes undoable; `None` if no session is kept.
     pub journal: Option<Arc<Journal>>,
@@ -91,7 +89,7 @@ pub struct ToolCx {
 }
 
 impl ToolCx {
-    /// A context with fresh state, no user to ask, and hidden progress. `root` is canonicalized if possible.
+    /// A context with fresh state, no user, and no visible progress. `root` is canonicalized if possible.
     pub fn new(root: PathBuf, spill: Arc<Spill>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         Self {
@@ -128,7 +126,7 @@ impl ToolCx {
         }
     }
 
-    /// The workspace, then what the user added to it.
+    /// The workspace, then the folders added to it.
     pub fn roots(&self) -> Vec<PathBuf> {
         std::iter::once(&*self.root).chain(&*self.folders).cloned().collect()
     }

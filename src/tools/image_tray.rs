@@ -23,7 +23,7 @@ pub struct ImageTray {
 }
 
 impl ImageTray {
-    /// Starts a turn with this model. Clears what an interrupted turn left.
+    /// Starts a turn with this model. Drops images left by an interrupted turn.
     pub fn begin(&self, model: &Arc<str>) {
         *self.contents.lock() = Contents { model: Arc::clone(model), images: Vec::new() };
     }
@@ -37,7 +37,7 @@ impl ImageTray {
         self.contents.lock().images.extend(images);
     }
 
-    /// Why the current model can't be shown images; `None` if it can or if that is unknown.
+    /// Why the current model can't see images; `None` if it can or if that is unknown.
     pub fn refusal(&self) -> Option<String> {
         let model = Arc::clone(&self.contents.lock().model);
         let blind = models::facts(&model).is_some_and(|facts| !facts.images);

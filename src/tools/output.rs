@@ -1,4 +1,4 @@
-//! Cuts output too large for the window; the full text goes to a spill file the model can page through.
+//! Truncates output that is too large for the window; the full text goes to a spill file that the model can page through.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,18 +12,18 @@ use base::text::{human_bytes, plural};
 use base::{clock, file};
 
 pub const MAX_LINES: usize = 2_000;
-/// Maximum bytes of a result shown to the model, including the mark.
+/// Bytes of a result shown to the model, including the mark.
 pub const MAX_BYTES: usize = 50 * 1024;
 const PAGE_LINES: usize = 500;
 const MARK_BYTES: usize = 512;
-/// Of numbered code.
+/// A typical value for numbered code.
 const BYTES_PER_TOKEN: u64 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// The start (lists, file content).
     Head,
-    /// Both ends, more of the last one (command output: errors come last).
+    /// Both ends, more of the end (in command output, errors come last).
     HeadTail,
 }
 
@@ -31,7 +31,7 @@ pub enum Keep {
 pub struct Limits {
     pub lines: usize,
     pub bytes: usize,
-    /// Lines of a file that are read if the call names no limit.
+    /// Lines of a file that are read if the call gives no limit.
     pub page_lines: usize,
 }
 
@@ -47,7 +47,7 @@ impl Limits {
         Self::of_bytes(window_tokens * 4 / 10)
     }
 
-    /// The `calls` of one reply share half of the free room, but none takes more than a quarter of the window.
+    /// The `calls` of one reply share half of the free room, but none gets more than a quarter of the window.
     pub fn for_reply(window_tokens: u64, free_tokens: u64, calls: u64) -> Self {
         if window_tokens <= TINY_WINDOW_TOKENS {
             return Self::for_window(window_tokens);
@@ -65,7 +65,7 @@ impl Limits {
         Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes, page_lines: PAGE_LINES }
     }
 
-    /// Rows of a listing: as `asked`, otherwise `usual`, which is lower in a small window.
+    /// Rows of a listing: `asked`, or else `usual`, which is lower in a small window.
     pub fn rows(self, asked: Option<usize>, usual: usize, most: usize) -> usize {
         asked.filter(|&asked| asked > 0).unwrap_or(usual.min(self.lines / 2)).min(most)
     }
@@ -94,7 +94,7 @@ impl Spill {
     }
 
     pub fn reserve(&self, kind: &str) -> io::Result<PathBuf> {
-        // Private, because outputs may contain secrets.
+        // Private, because output may contain secrets.
         file::create_private_folder(&self.folder)?;
         let (millis, number) = (clock::now_ms(), self.next.fetch_add(1, Ordering::Relaxed));
         Ok(self.folder.join(format!("{kind}-{millis}-{}-{number}.txt", std::process::id())))
@@ -120,7 +120,7 @@ impl Spill {
         Truncated { body, cut: true, full_output_path: path }
     }
 
-    /// Removes files older than 7 days, then the oldest above 500 MiB. Walks the folder: not for the hot path.
+    /// Removes files older than 7 days, then the oldest above 500 MiB. Slow: walks the folder.
     pub fn clean(&self) {
         self.clean_to(Quota::STATE, SystemTime::now());
     }
@@ -130,7 +130,7 @@ impl Spill {
     }
 }
 
-/// The tail of a text whose middle isn't in memory.
+/// The end of a text whose middle isn't in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
     pub tail: &'a str,
@@ -185,7 +185,7 @@ pub fn cut(head: &str, ends: Option<Ends>, keep: Keep, path: Option<&Path>, limi
     body
 }
 
-/// A path that long would use up the room for the text.
+/// Such a long path would use up the room for the text.
 fn shorten_path(path: &Path) -> String {
     let shown = path.to_string_lossy();
     if shown.len() < MARK_BYTES - 160 { shown.into_owned() } else { "data.full_output_path".to_owned() }
@@ -215,7 +215,7 @@ fn last_part(text: &str, room: usize, lines: usize) -> &str {
     &window[from..]
 }
 
-/// Cuts at a line end unless that loses more than half of the room.
+/// Cuts at a line end, unless that loses more than half of the room.
 fn at_line_end(length: Option<usize>, room: usize) -> usize {
     length.filter(|&length| length * 2 >= room).unwrap_or(room)
 }

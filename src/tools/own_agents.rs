@@ -1,4 +1,4 @@
-//! User-defined sub-agent types: a Markdown file with front matter (name, description, tools, model).
+//! User-defined sub-agent types: Markdown files with front matter (name, description, tools, model).
 
 use super::agent_types::{self, AgentType, PARENT_TOOLS};
 use super::registry;
@@ -9,7 +9,7 @@ use base::text::{elide, one_line};
 const MAX_STEPS: u32 = 80;
 const CHANGING: [&str; 5] = ["Write", "Edit", "MultiEdit", "Bash", "Job"];
 const MAX_NAME_BYTES: usize = 40;
-/// Characters of all descriptions and of one: about 250 and 60 tokens.
+/// Characters of all descriptions, and of one: about 250 and 60 tokens.
 const ALL_CHARS: usize = 1_000;
 const ONE_CHARS: usize = 240;
 
@@ -71,7 +71,7 @@ fn parse(file: &AgentFile) -> Result<AgentType, String> {
     })
 }
 
-/// Appended to the Task tool's description; empty if there are none.
+/// The addition to the Task tool's description; empty if there are no types.
 pub fn described(own: &[AgentType]) -> String {
     let mut told = String::new();
     for kind in own {
@@ -79,7 +79,7 @@ pub fn described(own: &[AgentType]) -> String {
             true => kind.name.to_string(),
             false => format!("{}: {}", kind.name, kind.description),
         };
-        // The rest are named in the error for an unknown type.
+        // The error for an unknown type names the rest.
         if told.chars().count() + one.chars().count() > ALL_CHARS {
             break;
         }

@@ -1,7 +1,7 @@
 //! User-defined slash commands: a Markdown file with front matter, as in Claude Code, Codex and opencode, or a TOML file
-//! as in Gemini CLI. A folder is a namespace (`git/fix.md` is `/git:fix`). A prompt may contain commands whose output belongs in
-//! their place: `` !`git diff` ``, in TOML `!{git diff}` (slash-commands of Claude Code, commands of opencode, custom-commands of
-//! Gemini CLI, November 2026). Unsupported features (agent, named arguments) are noted in the description.
+//! as in Gemini CLI. A folder is a namespace (`git/fix.md` is `/git:fix`). A prompt may contain commands, which are replaced
+//! by their output: `` !`git diff` ``, in TOML `!{git diff}` (slash-commands of Claude Code, commands of opencode,
+//! custom-commands of Gemini CLI, November 2026). Unsupported features (agent, named arguments) are noted in the description.
 
 use crate::arguments::translate;
 use crate::skill::definition::{self, Skill};
@@ -15,13 +15,13 @@ use base::text::one_line;
 
 const DESCRIPTION_CHARS: usize = 120;
 const NOT_USED: [&str; 2] = ["agent", "arguments"];
-/// A file of Gemini CLI's: `@{src/a.rs}` is a mention.
+/// A mention in Gemini CLI's format, such as `@{src/a.rs}`.
 static MENTION: Pattern = Pattern::new(r"@\{([^{}\n]+)\}");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnCommand {
     pub row: CommandRow,
-    /// What may run without approval for it, such as `Bash(git diff:*)`.
+    /// Calls allowed without approval, such as `Bash(git diff:*)`.
     pub allowed_tools: Vec<String>,
     pub model: Option<String>,
     parts: Vec<PromptPart>,
@@ -41,7 +41,7 @@ impl PromptPart {
     }
 }
 
-/// The commands, the first of each name, and a sentence for the user about each invalid file.
+/// The commands (the first of each name wins), and a sentence for the user about each invalid file.
 pub fn read(files: &[CommandFile]) -> (Vec<OwnCommand>, Vec<String>) {
     let (mut own, mut notices): (Vec<OwnCommand>, Vec<String>) = (Vec::new(), Vec::new());
     for file in files {
@@ -81,7 +81,7 @@ fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
     Ok(made)
 }
 
-/// The texts and commands of a prompt, in order. Braces within a command's are part of it.
+/// The texts and commands of a prompt, in order. Braces inside a command belong to it.
 fn split(prompt: &str, open: &str, close: char) -> Vec<PromptPart> {
     let (mut parts, mut rest) = (Vec::new(), prompt.trim());
     let mut from = 0;
@@ -126,7 +126,7 @@ fn command(
     Ok(OwnCommand { row, allowed_tools: Vec::new(), model: None, parts })
 }
 
-/// The skills users can call as commands; a command of the same name wins.
+/// Skills that users can call as commands; a command of the same name takes precedence.
 pub fn rows_of(skills: &SkillSet, commands: &[OwnCommand]) -> Vec<CommandRow> {
     let called = skills.iter().filter(|skill| skill.for_user);
     let free = called.filter(|skill| commands.iter().all(|command| command.row.name != skill.name));
@@ -145,7 +145,7 @@ pub fn called<'c, 't>(commands: &'c [OwnCommand], text: &'t str) -> Option<(&'c 
     Some((command, args.trim()))
 }
 
-/// The prompt with its arguments. In commands each argument is one word of the shell, whatever is in it.
+/// The prompt with its arguments. In commands, each argument is quoted as one word for the shell.
 pub fn expand(commands: &[OwnCommand], text: &str) -> Option<Vec<PromptPart>> {
     let (command, args) = called(commands, text)?;
     let words = fill::words_of(args);

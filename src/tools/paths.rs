@@ -1,4 +1,4 @@
-//! Resolves path arguments, and turns disk errors into answers the model can act on. Reads the disk: blocking pool.
+//! Resolves path arguments, and turns disk errors into answers that the model can act on. Blocks.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -23,7 +23,7 @@ pub(crate) struct PathTarget {
     pub shown: String,
 }
 
-/// Resolves a path argument against the workspace. `CONFLICT` if it now leads elsewhere than when the call
+/// Resolves a path argument against the workspace. `CONFLICT` if it leads elsewhere now than when the call
 /// was judged: the verdict applies to exactly the path that is then opened without following links.
 pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
     as_judged(cx, resolve(cx, text)?)
@@ -82,11 +82,11 @@ pub(crate) fn read_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolEr
     Ok(vec![Access::Read(target.resolved.canonical)])
 }
 
-/// For a change of what is there: a bare name means the only file that has it.
+/// Resolves the path of an existing file to change; a bare name means the only file with that name.
 pub(crate) fn existing_target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
     let wanted = resolve(cx, text)?;
     let near = or_nearest(cx, wanted.clone())?.0;
-    // Another case may be another file.
+    // A name in different case may be a different file.
     let same = near.shown.ends_with(&wanted.shown) || wanted.shown.ends_with(&near.shown);
     as_judged(cx, if same { near } else { wanted })
 }
@@ -97,7 +97,7 @@ pub(crate) fn change_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, Tool
     Ok(vec![Access::Write(target.resolved.canonical)])
 }
 
-/// A path of another machine is answered before anyone is asked about it.
+/// Rejects a path from another machine before the user is asked about it.
 fn must_be_here(cx: &ToolCx, target: &PathTarget) -> Result<(), ToolError> {
     let outside = !target.resolved.inside && target.resolved.absolute.symlink_metadata().is_err();
     if outside && own_part(cx, &target.resolved.absolute).is_some() {
@@ -111,7 +111,7 @@ pub(crate) fn write_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolE
     Ok(vec![Access::Write(target(cx, text)?.resolved.canonical)])
 }
 
-/// Runs `work` on the file or tree at `text`; if a similar path was used, the answer starts by saying so.
+/// Runs `work` on the file or tree at `text`; if a similar path is used instead, the answer says so.
 pub(crate) fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&PathTarget) -> ToolOutcome) -> ToolOutcome {
     let (target, note) = target_or_nearest(cx, text)?;
     let mut envelope = work(&target)?;
@@ -121,12 +121,12 @@ pub(crate) fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&PathTarget) ->
     Ok(envelope)
 }
 
-/// Minimum similarity: paths that differ only in case or a missing prefix.
+/// Likeness of paths that differ only in case or a missing prefix.
 const CLEAR_LIKENESS: f64 = 90.0;
-/// The same: a file in some folder that has just this name.
+/// Likeness of a bare name to the same name in some folder.
 const SAME_NAME: f64 = 50.0;
 
-/// Like [`target`], for read-only tools: a missing path resolves to the only clearly similar one, with a note.
+/// Like [`target`] for read-only tools: a missing path resolves to the only clearly similar one, with a note.
 fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(PathTarget, Option<String>), ToolError> {
     let (target, note) = or_nearest(cx, resolve(cx, text)?)?;
     Ok((as_judged(cx, target)?, note))
@@ -137,7 +137,7 @@ pub(crate) fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget,
         return Ok((wanted, None));
     }
     if !wanted.resolved.inside {
-        // Of a machine that has `/workspace`, or another user.
+        // The path may be from another machine (`/workspace/…`) or another user's.
         let users = ["/home", "/Users"].iter().any(|users| wanted.resolved.absolute.starts_with(users));
         let top: PathBuf = wanted.resolved.absolute.components().take(2 + usize::from(users)).collect();
         return match own_part(cx, &wanted.resolved.absolute).filter(|_| !top.exists()) {
@@ -158,7 +158,7 @@ pub(crate) fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget,
     as_found(cx, wanted, nearest.trim_end_matches('/'))
 }
 
-/// The path without what models write around one: quotes, `@`, `file://`, a line number, the workspace's own name, `\\`.
+/// The path without what models add: quotes, `@`, `file://`, a line number, the workspace's own name, `\\`.
 fn bare(cx: &ToolCx, text: &str) -> Option<String> {
     static LINES: Pattern = Pattern::new(r":\d+(:\d+|-\d+)?$");
     let text = text.trim_matches(|c: char| c.is_whitespace() || "\"'`@".contains(c)).replace('\\', "/");
@@ -246,7 +246,7 @@ fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {
     ToolError::not_found(message)
 }
 
-/// The end of a path of another machine (`/workspace/src/a.py`) that exists in the workspace.
+/// The end of a foreign path (`/workspace/src/a.py`) that exists in the workspace.
 fn own_part(cx: &ToolCx, absolute: &Path) -> Option<String> {
     let parts: Vec<_> = absolute.components().skip(1).collect();
     let ends = (0..parts.len()).map(|from| parts[from..].iter().collect::<PathBuf>());

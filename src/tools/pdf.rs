@@ -1,5 +1,5 @@
-//! The text of PDF documents, page by page. A document may crash its reader or use any amount of memory and time, so that
-//! our program is started again to read it, with limits. `hayro-interpret` 0.9 (2026-11-02) hands over glyphs with their places.
+//! The text of PDF documents, page by page. A document may crash its reader or use any amount of memory and time, so
+//! a second process reads it, with limits. `hayro-interpret` 0.9 (2026-11-02) provides glyphs with their positions.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
@@ -22,22 +22,21 @@ use tokio_util::sync::CancellationToken;
 use base::system::os;
 use guard::sandbox::launch;
 
-/// The first argument of the process that reads a document.
 pub const NAME: &str = "__pdf";
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 const MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
-/// No further page is begun after this.
+/// No page is started after this time.
 const TIME: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(20);
-/// A glyph's own units in one font size.
+/// Glyph units per font size.
 const UNITS: f64 = 1_000.0;
 
 pub fn is_pdf(head: &[u8]) -> bool {
     head.starts_with(b"%PDF-")
 }
 
-/// All pages, each below a line with its number; why not, as the end of a sentence about the document. Blocks.
+/// All pages, each under a line with its number; the error completes a sentence about the document. Blocks.
 pub fn text(document: &[u8], cancel: &CancellationToken) -> Result<String, String> {
     let own = launch::helper().map_err(|error| error.to_string())?;
     let mut command = Command::new(own);
@@ -45,7 +44,7 @@ pub fn text(document: &[u8], cancel: &CancellationToken) -> Result<String, Strin
     let reading = async {
         let mut child = command.kill_on_drop(true).spawn().ok()?;
         let mut asked = child.stdin.take()?;
-        // At once: either pipe alone would fill up.
+        // Write and read concurrently, because either pipe could fill up.
         let ask = async move { asked.write_all(document).await };
         let (_, answer) = tokio::join!(ask, child.wait_with_output());
         answer.ok().filter(|answer| answer.status.success())
@@ -56,7 +55,7 @@ pub fn text(document: &[u8], cancel: &CancellationToken) -> Result<String, Strin
     serde_json::from_slice(&answer.stdout).map_err(|error| error.to_string())?
 }
 
-/// The process that reads a document.
+/// Entry point of the process that reads a document.
 pub fn run() -> ! {
     os::end_with_parent();
     os::limit_memory(MEMORY_BYTES);
@@ -100,7 +99,7 @@ fn extract(document: Vec<u8>) -> Result<String, String> {
     if any { Ok(text) } else { Err(format!("none of its {total} pages has text: they are scanned or drawn")) }
 }
 
-/// The glyphs of a page in the order in which they are drawn, with the line feeds and blanks that their places mean.
+/// The glyphs of a page in drawing order, with line feeds and blanks derived from their positions.
 #[derive(Default)]
 struct PageText {
     text: String,

@@ -19,16 +19,15 @@ pub trait Asker: Send + Sync {
 pub trait Originals: Send + Sync {
     fn original(&self, id: ItemId) -> Option<Arc<Item>>;
 
-    /// The items of the full session that best match `query`, best first.
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch>;
 
-    /// What other sessions of this project changed that matches `query`, a line each.
+    /// What other sessions of this project changed that matches `query`, one line each.
     fn earlier(&self, query: &str, most: usize) -> Vec<String>;
 
     fn of_agent(&self, agent: &str) -> Option<Arc<dyn Originals>>;
 }
 
-/// Files open in an editor. Both methods wait for the editor for a limited time: blocking pool.
+/// Files open in an editor. Both methods block while they wait for the editor, for a limited time.
 pub trait EditorFiles: Send + Sync {
     /// The editor's text, saved or not; `None` if it doesn't provide one.
     fn read(&self, path: &Path) -> Option<String>;

@@ -28,7 +28,7 @@ use crate::web::search::WebSearch;
 use base::config::prompts;
 use base::model::call::ToolSpec;
 
-/// All built-in tools, the most used first. The order is part of the stable prompt prefix.
+/// All built-in tools, most used first. The order is part of the stable prompt prefix.
 pub fn builtin() -> Vec<Box<dyn Tool>> {
     vec![
         Box::new(Read),
@@ -49,7 +49,7 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
     ]
 }
 
-/// Tools loaded on demand: see [`crate::on_demand`]. WebSearch only if `searches`.
+/// The tools of [`crate::on_demand`]; WebSearch only if `searches`.
 pub fn on_demand(searches: bool) -> Vec<Box<dyn Tool>> {
     let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(WebFetch), Box::new(WebSearch), Box::new(Symbols)];
     tools.retain(|tool| searches || tool.name() != WebSearch::NAME);
@@ -60,18 +60,18 @@ pub fn all() -> Vec<Box<dyn Tool>> {
     builtin().into_iter().chain(on_demand(true)).collect()
 }
 
-/// With the tool that GPT models were trained with; its calls are those of Edit.
+/// Adds the tool that GPT models were trained with; its calls become Edits.
 pub fn with_patch(specs: &[ToolSpec]) -> Arc<[ToolSpec]> {
     let (name, description) = ("apply_patch".into(), prompts::TOOL_APPLY_PATCH.trim_end().into());
     let patch = ToolSpec { name, description, schema: object("input") };
     specs.iter().cloned().chain([patch]).collect()
 }
 
-/// Tools left out of the smallest windows: others do the same, or the task can be done without them.
+/// Tools left out in the smallest windows: others do the same, or tasks can be done without them.
 pub const DISPENSABLE: [&str; 8] =
     ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job", "Task", "MoreTools"];
 
-/// By our name, or another agent's name for it.
+/// Finds a tool by our name or another agent's name for it.
 pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, ToolError> {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
     let meant = tool_names::meant(name, &names);
@@ -81,14 +81,14 @@ pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, 
     Err(unknown(name, &names))
 }
 
-/// Our name for a tool that a rule names, where a slip isn't guessed.
+/// Our name for a tool named in a rule; typos aren't corrected.
 pub fn named<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a str> {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
     tool_names::named(name, &names)
 }
 
-/// The call that is meant where the tool decides by its `command`: an editor that also reads and creates files, as models of
-/// OpenHands and Anthropic know it, and a shell command that only applies a patch.
+/// The call that is meant if the tool does what its `command` says: an editor that also reads and creates files, as models
+/// of OpenHands and Anthropic know it, or a shell command that only applies a patch.
 pub fn instead(tool: &str, args: &Value, cwd: &Path) -> Option<(&'static str, Value)> {
     let command = args["command"].as_str()?;
     if tool == Bash::NAME {

@@ -11,17 +11,16 @@ use base::protocol::event::EndReason;
 pub struct SubTask {
     pub kind: String,
     pub prompt: String,
-    /// Whether to use the light model; `None`: decided by the type.
+    /// Whether to use the light model; `None` if the type decides.
     pub light: Option<bool>,
     pub resume: Option<String>,
     pub own_tree: bool,
-    /// Its caller goes on meanwhile, so that it must not change the caller's files.
+    /// Its caller continues in the meantime, so it must not change the caller's files.
     pub background: bool,
-    /// Steps and tokens, if fewer than the type's.
+    /// Limits for steps and tokens, if lower than the type's.
     pub at_most: Option<(u32, u64)>,
 }
 
-/// The turn that requests sub-agents; they use its model and window size.
 #[derive(Clone, Debug)]
 pub struct ParentTurn {
     pub params: Params,
@@ -31,7 +30,7 @@ pub struct ParentTurn {
 
 #[derive(Clone, Debug)]
 pub struct SubReport {
-    /// Of its session, for Recall and `mycode resume`.
+    /// The id of its session, for Recall and `mycode resume`.
     pub id: String,
     pub answer: String,
     pub end: EndReason,
@@ -39,12 +38,12 @@ pub struct SubReport {
     pub model: Arc<str>,
     pub window_tokens: u64,
     pub usage: Usage,
-    /// Files it read, with the numbers of the items that contain them.
+    /// Files it read, with the ids of the items that contain them.
     pub read: Vec<(String, u64)>,
     pub changed: Vec<String>,
-    /// Where the changes of one with its own worktree are, as a sentence; empty without changes.
+    /// Where the changes in its own worktree are, as a sentence; empty without changes.
     pub left: String,
-    /// It ran something that checks the project, now or in an earlier run.
+    /// It ran a check of the project, now or in an earlier run.
     pub checked: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Converts a value to the schema's type where only one meaning is possible, such as `"5"` or `5.0` to 5.
+//! Converts a value to the schema's type if it can have only one meaning, such as `"5"` or `5.0` to 5.
 
 use serde_json::{Value, json};
 
 use base::text::elide;
 
 pub(crate) enum Misfit {
-    /// A value that makes no sense, such as -1 lines, as shown to the model.
+    /// A meaningless value, such as -1 lines, as shown to the model.
     Nothing(String),
     Type(String),
 }
@@ -24,7 +24,7 @@ pub(super) fn coerce(property: &Value, value: Value) -> Result<Value, Misfit> {
     }
 }
 
-/// The matching word of the list, ignoring case, spaces and dashes.
+/// The matching item of the list, ignoring case, spaces and dashes.
 fn one_of(words: &[Value], value: Value) -> Value {
     let plain = |text: &str| text.trim().to_lowercase().replace([' ', '-'], "_");
     let Some(text) = value.as_str().map(plain) else { return value };
@@ -32,7 +32,7 @@ fn one_of(words: &[Value], value: Value) -> Value {
 }
 
 fn string(value: Value) -> Result<Value, Misfit> {
-    // An option of a question, with its own description; a file, with its lines.
+    // A question's option with a description, or a file with lines.
     let named =
         ["label", "path"].iter().find_map(|key| value.get(*key)).filter(|text| text.is_string()).cloned();
     match value {
@@ -46,7 +46,7 @@ fn string(value: Value) -> Result<Value, Misfit> {
 fn integer(value: Value) -> Result<Value, Misfit> {
     match number(&value) {
         Some(number) if number < 0.0 => Err(Misfit::Nothing(elide(&value.to_string(), 20))),
-        // Above this a float no longer represents one exact integer.
+        // Above this, a float doesn't represent an exact integer.
         Some(number) if number.fract() == 0.0 && number < 9e15 => Ok(json!(number as u64)),
         _ => Err(misfit("a whole number", &value)),
     }

@@ -3,7 +3,7 @@
 use base::text::one_line;
 
 const NAMED: usize = 8;
-/// Other agents' tools ask for these remarks; a model loses nothing by them.
+/// Remarks that other agents' tools ask for; dropping them loses nothing.
 const REMARKS: [&str; 7] =
     ["description", "explanation", "instruction", "reason", "reasoning", "thought", "toolSummary"];
 
@@ -18,7 +18,6 @@ impl Ignored {
         }
     }
 
-    /// `ignored: a, b`; `None` when there are none.
     pub(crate) fn note(&self) -> Option<String> {
         let more = if self.0.len() > NAMED { ", …" } else { "" };
         let named: Vec<String> = self.0.iter().take(NAMED).map(|key| one_line(key, 40)).collect();

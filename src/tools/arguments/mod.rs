@@ -1,4 +1,4 @@
-//! Arguments as models send them, turned into those that the tools define.
+//! Converts arguments as models send them to those that the tools define.
 
 pub mod coerce;
 pub mod ignored;

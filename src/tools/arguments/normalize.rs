@@ -1,5 +1,5 @@
-//! Turns the model's arguments into the tool's: foreign names become ours, values get the schema's types, and
-//! what has no meaning here is dropped and reported. Missing arguments are never invented.
+//! Converts the model's arguments to the tool's: foreign names become ours, values get the schema's types, and
+//! anything without a meaning here is dropped and reported. Missing arguments are never invented.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ pub(crate) struct Normalized {
     pub ignored: Ignored,
 }
 
-/// `accepted` is the schema of everything the tool takes.
+/// `accepted` is the schema of everything that the tool accepts.
 pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized {
     let mut ignored = Ignored::default();
     let given = match args {
@@ -20,7 +20,7 @@ pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized
         Value::Null => Map::new(),
         _ => return Normalized { args: Err("the arguments must be a JSON object".to_owned()), ignored },
     };
-    // A single edit or question may be given inline instead of as a list item.
+    // A single edit or question may be given inline instead of in a list.
     let lists = ["/properties/edits/items", "/properties/questions/items"].map(|list| accepted.pointer(list));
     let item = lists.into_iter().flatten().next().unwrap_or(&Value::Null);
     let known = |name: &str| name.starts_with('@') || has(accepted, name) || has(item, name);
@@ -34,7 +34,7 @@ pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized
     Normalized { args: args.map(Value::Object), ignored }
 }
 
-/// Some models put all arguments into an object of their own, perhaps as text, beside the tool's name.
+/// Some models nest all arguments in one object, perhaps as JSON text, next to the tool's name.
 fn unwrapped(given: Map<String, Value>, accepted: &Value) -> Map<String, Value> {
     const WRAPPERS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
     if given.keys().any(|key| has(accepted, key)) {
@@ -52,7 +52,7 @@ fn has(schema: &Value, name: &str) -> bool {
     schema["properties"].get(name).is_some()
 }
 
-/// Applies our names. Empty values (null, false, empty collections) are dropped without being reported.
+/// Renames keys to ours. Empty values (null, false, empty collections) are dropped without a report.
 fn rename(
     tool: &str,
     given: Map<String, Value>,
@@ -61,7 +61,7 @@ fn rename(
 ) -> Map<String, Value> {
     let mut object = Map::new();
     let own = |key: &str| !key.starts_with('@') && known(key);
-    // Our own names first, so that an alias of the same argument becomes the duplicate.
+    // Our own names first, so that an alias for the same argument counts as the duplicate.
     let (ours, others): (Vec<_>, Vec<_>) =
         given.into_iter().filter(|(_, value)| !value.is_null()).partition(|(key, _)| own(key));
     object.extend(ours);
@@ -171,10 +171,10 @@ fn expanded(name: &'static str) -> std::str::Split<'static, char> {
     list.map_or(name, |(_, names)| names).split(' ')
 }
 
-/// The argument that `key` means in a call of `tool`, among those that `known` accepts.
+/// Our argument for `key` in a call of `tool`, among those that `known` accepts.
 fn our_argument(tool: &str, key: &str, known: impl Fn(&str) -> bool) -> Option<&'static str> {
     let rows = || rows(tool).filter(|(name, _)| known(name));
-    // `-C` and `-c` are different options, so an exact match goes first.
+    // `-C` and `-c` are different options, so try an exact match first.
     let exact = rows().find(|(_, others)| others.contains(&key));
     let plain_key = plain(key);
     let alike =
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_name_means_one_argument() {
-        // An item of a list has arguments of its own: there the same word may mean another one.
+        // Items of a list have their own arguments, where the same word may mean something else.
         let in_item = |name: &str| ["content", "status", "question", "options"].contains(&name);
         let tools = TABLE.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
         assert_eq!(tools.clone().count(), 15);

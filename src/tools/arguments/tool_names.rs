@@ -1,14 +1,14 @@
-//! The names other agents use for our tools, and the frames that servers put around a name.
+//! Other agents' names for our tools, and prefixes that servers add to a name.
 
 use base::search::fuzzy;
 
 const TABLE: &str = include_str!("tool_names.txt");
-/// A shorter name is like too many others.
+/// Shorter names resemble too many others.
 const SLIP_CHARS: usize = 4;
-/// As long as another agent's name must be.
+/// Minimum length of another agent's name for correcting a typo.
 const LONG_CHARS: usize = 8;
 
-/// Our tool that a name means, among `known`; `None` if it could be several or none.
+/// Our tool that a name refers to, among `known`; `None` if none or several match.
 pub fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let wanted = plain(bare(name));
     let near =
@@ -16,7 +16,7 @@ pub fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     named(name, known).or_else(|| slip(&wanted, known.iter().copied())).or_else(|| foreign(known, near))
 }
 
-/// Our tool of this name, or of this name in another agent; a slip isn't guessed.
+/// Our tool with this name, or another agent's name for it; typos aren't corrected.
 pub fn named<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let (name, wanted) = (bare(name), plain(bare(name)));
     let ours = known.iter().copied();
@@ -32,12 +32,12 @@ fn foreign<'a>(known: &[&'a str], is_it: impl Fn(&str) -> bool) -> Option<&'a st
     known.iter().copied().find(|ours| *ours == tool)
 }
 
-/// Whether a call of this name says that the work is done.
+/// Whether a call with this name only reports completion.
 pub fn is_answer(name: &str) -> bool {
     named(name, &["Answer"]).is_some()
 }
 
-/// The only name that is one letter away.
+/// The name that is one typo away, if there is only one.
 pub(super) fn slip<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut near = known
         .filter(|ours| ours.len() >= SLIP_CHARS && strsim::damerau_levenshtein(&plain(ours), wanted) == 1);
@@ -48,7 +48,7 @@ pub fn near<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     fuzzy::nearest_name(bare(name), known.iter().copied())
 }
 
-/// Without `functions.`, `default_api:`, `:0` and the marks of a chat template.
+/// Strips `functions.`, `default_api:`, `:0` and the marks of a chat template.
 fn bare(name: &str) -> &str {
     let name = name.split("<|").find(|part| !part.is_empty()).unwrap_or(name).trim();
     let starts =

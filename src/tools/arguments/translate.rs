@@ -1,4 +1,4 @@
-//! Converts the table's `@` names, arguments that ours express differently: line ranges, seconds, file types.
+//! Converts arguments that ours express differently (`@` names in the table): line ranges, seconds, file types.
 
 use ignore::types::TypesBuilder;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use base::pattern::Pattern;
 
 type Arguments = Map<String, Value>;
 
-/// The limit for a range to the end of the file: as much as a page can show.
+/// Stands for "to the end of the file": as much as a page can show.
 const TO_THE_END: u64 = 2_000;
 
 pub(super) fn translate(tool: &str, args: &mut Arguments, ignored: &mut Ignored) -> Result<(), String> {
@@ -67,10 +67,9 @@ fn lines(args: &mut Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// A dash right after a number is a range, not a sign.
+/// A dash right after a number marks a range, not a sign.
 static NUMBER: Pattern = Pattern::new(r"(?:^|[^0-9])(-?[0-9]+)");
 
-/// The numbers of `[3, 9]`, `"3-9"`, `"3 9"` or `"[3, -1]"`.
 fn numbers(value: &Value) -> Vec<f64> {
     match value {
         Value::Array(list) => list.iter().map_while(number).collect(),
@@ -79,7 +78,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-/// Plain strings are open todos, and other agents have other words for a status.
+/// Plain strings become open todos, and other agents' words for a status become ours.
 fn todos(args: &mut Arguments) {
     let Some(given) = args.get_mut("todos") else { return };
     if let Some(text) = given.as_str() {
@@ -115,7 +114,7 @@ fn listed(line: &str) -> Option<Value> {
     Some(json!({"content": &found["text"], "done": is_done}))
 }
 
-/// Hooks find the patch's first file where an edit has its path.
+/// Sets `path` to the patch's first file, because hooks expect it there.
 fn patch(args: &mut Arguments) {
     let path = args.get("path").and_then(Value::as_str);
     let ours = args["patch"].as_str().and_then(|patch| foreign::as_v4a(patch, path));
@@ -137,7 +136,7 @@ fn one_edit(args: &mut Arguments) {
     args.insert("edits".to_owned(), json!([edit]));
 }
 
-/// `["bash", "-lc", "make"]` is what the shell gets; other words are one command.
+/// `["bash", "-lc", "make"]` becomes `make`; any other words become one command.
 fn command_line(args: &mut Arguments) {
     let Some(Value::Array(words)) = args.get("command") else { return };
     let Some(words) = words.iter().map(Value::as_str).collect::<Option<Vec<_>>>() else { return };
@@ -152,7 +151,7 @@ fn command_line(args: &mut Arguments) {
     args.insert("command".to_owned(), line.into());
 }
 
-/// As one word for a shell.
+/// Quotes a word for the shell.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -180,7 +179,7 @@ fn timeout(args: &mut Arguments, ignored: &mut Ignored) {
     if let (Some(value), None) = (value, given) {
         ignored.add(format!("timeout={}", kind(&value)));
     }
-    // Zero or less is how some models ask for no limit.
+    // Some models use zero or less for no limit.
     if let Some(ms) = given.or(seconds).filter(|ms| *ms > 0.0) {
         args.entry("timeout_ms").or_insert(json!(ms.ceil() as u64));
     }
@@ -195,7 +194,7 @@ fn grep(args: &mut Arguments, ignored: &mut Ignored) {
     if let Some(sensitive) = flag(args, "@case_sensitive") {
         args.entry("ignore_case").or_insert(json!(!sensitive));
     }
-    // Our context applies to both sides, so take the larger value.
+    // Our context applies to both sides, so use the larger value.
     let sides = [args.remove("@before"), args.remove("@after"), args.get("context").cloned()];
     let most = sides.iter().flatten().filter_map(number).fold(0.0, f64::max);
     if most > 0.0 {
@@ -227,7 +226,7 @@ fn grep(args: &mut Arguments, ignored: &mut Ignored) {
     }
 }
 
-/// The glob for a ripgrep file type: `{*.py,*.pyi}`.
+/// The glob for a ripgrep file type, such as `{*.py,*.pyi}`.
 fn file_type(name: &str) -> Option<String> {
     let name = name.trim().trim_start_matches('.').to_lowercase();
     let known = TypesBuilder::new().add_defaults().definitions();

@@ -1,4 +1,4 @@
-//! How test runners and compilers say that they passed or failed, in their last lines. Behind a pipe the exit code says nothing.
+//! How test runners and compilers report success or failure in their last lines. In a pipe, the exit code doesn't tell.
 
 use base::pattern::Pattern;
 use base::text::one_line;

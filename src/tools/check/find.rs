@@ -1,5 +1,5 @@
 //! Which commands check the project: tests, builds, linters, and runs of its own code. Viewing, searching, version control,
-//! installing and moving files are none.
+//! installing and moving files don't count.
 
 use super::closing_lines::ran_tests;
 use super::programs::{self, check_kind};
@@ -11,11 +11,11 @@ use guard::shell::interpret::call::{Arg, Call, CallInput};
 
 const NAME_CHARS: usize = 60;
 
-/// The last and best check of a command. `calls` are the programs that it runs.
+/// The best check in a command, the last one of several. `calls` are the programs that it runs.
 pub fn of_command(script: &str, calls: &[Call]) -> Option<Check> {
     let found: Vec<(usize, Check)> =
         calls.iter().enumerate().filter_map(|(at, call)| Some((at, of_call(call, 0)?))).collect();
-    // A test says more than a build, and a build more than a run of something.
+    // A test tells more than a build, and a build more than running something.
     let rank = |check: &Check| match check.kind {
         CheckKind::Test => 3,
         CheckKind::Build => 2,
@@ -30,7 +30,7 @@ pub fn of_command(script: &str, calls: &[Call]) -> Option<Check> {
     Some(check)
 }
 
-/// As [`of_command`]; an unknown program behind a runner, such as `npx`, is a check if its output says that tests ran.
+/// Like [`of_command`]; an unknown program run through `npx` or the like is a check if its output says that tests ran.
 pub fn of_run(script: &str, calls: &[Call], output: &str) -> Option<Check> {
     of_command(script, calls).or_else(|| of_runner(calls, output))
 }
@@ -63,7 +63,7 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
     let args: Vec<&str> = (0..args.len()).filter(|at| !is_value(*at)).map(|at| args[at]).collect();
     let args = args.as_slice();
     let name = path.rsplit('/').next().unwrap_or(path);
-    // A run of the project's own code is one, whatever its options are.
+    // `--help` and the like check nothing, unless an interpreter passes them to the project's own code.
     if args.iter().any(|arg| programs::is("looks", arg))
         && programs::rows(name).any(|(kind, _)| kind != "interpreter")
     {
@@ -80,7 +80,7 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
             return (sub.is_empty() || targets.any(|target| !cleans(target)))
                 .then(|| check(name.to_owned(), kind, args));
         }
-        // `mvn -q clean test`: any of the words may be the goal.
+        // In `mvn -q clean test`, any of the words may be the goal.
         if let Some(goal) = args.iter().find(|arg| listed(subs, arg)).filter(|goal| {
             **goal == sub
                 || goal.starts_with("--")

@@ -1,4 +1,4 @@
-//! Which commands check the project, and what their output says of it.
+//! Which commands check the project, and what their output tells.
 
 pub mod closing_lines;
 pub mod find;

@@ -5,7 +5,7 @@ use base::search::words::listed;
 
 const TABLE: &str = include_str!("programs.txt");
 
-/// The rows that name the program: their kind, and the sub-commands that count (none: any use of it).
+/// The rows for a program: kind, and the subcommands that count (empty: any use).
 pub fn rows(program: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
         let (kind, row) = line.split_once(' ')?;
@@ -18,7 +18,7 @@ pub fn is(kind: &str, program: &str) -> bool {
     rows(program).any(|(known, _)| known == kind)
 }
 
-/// `None` for kinds of rows that are no checks.
+/// `None` for rows that aren't checks.
 pub fn check_kind(kind: &str) -> Option<CheckKind> {
     serde_json::from_value(kind.into()).ok()
 }

@@ -1,4 +1,4 @@
-//! The commands that test a project, by its manifests: what the program itself runs before a review.
+//! A project's test commands, found by its manifests; the program runs them before a review.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectCheck {
     pub command: String,
-    /// Where that one lacks its test runner.
+    /// The alternative if that one's test runner is missing.
     pub otherwise: Option<String>,
     pub installed: bool,
 }
 
 impl ProjectCheck {
-    /// The command that has its test runner, as far as can be seen without starting it.
+    /// The command whose test runner is installed, as far as can be seen without starting it.
     pub fn usable(&self) -> &str {
         let lacks_pytest = self.command.starts_with("python") && !programs::is_installed("pytest");
         self.otherwise.as_deref().filter(|_| lacks_pytest).unwrap_or(&self.command)
@@ -27,7 +27,7 @@ impl ProjectCheck {
 
 const TABLE: &str = include_str!("project.txt");
 
-/// The commands under this heading of the table whose files the project has. Reads the disk.
+/// The commands in this section of the table that match the project's files. Reads the disk.
 fn commands(root: &Path, heading: &str) -> impl Iterator<Item = &'static str> {
     let heading = format!("[{heading}]");
     let rows = TABLE.lines().skip_while(move |line| *line != heading).skip(1);
@@ -70,7 +70,7 @@ fn of_package(root: &Path) -> Option<&'static str> {
     let package = file::small_text(&root.join("package.json"), MAX_BYTES)?;
     let package: Value = serde_json::from_str(&package).ok()?;
     let script = package["scripts"]["test"].as_str()?;
-    // What `npm init` writes.
+    // The placeholder that `npm init` writes.
     if script.contains("no test specified") {
         return None;
     }

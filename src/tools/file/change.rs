@@ -1,5 +1,5 @@
-//! Shared by Edit, MultiEdit and Write. A change is planned first and written in one step; a preview is the
-//! same plan without the write.
+//! Shared by Edit, MultiEdit and Write. A change is planned first and written in one step; a preview is a
+//! plan that isn't written.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl LoadedFile {
         self.encoding.has_mark() && !self.text.starts_with(MARK)
     }
 
-    /// The text to search for `edits`: includes the byte order mark if they quote it.
+    /// The text to search for `edits`; includes the byte order mark if they quote it.
     pub(crate) fn text_for(&self, edits: &[TextEdit]) -> String {
         match self.mark_is_apart() && edits.iter().any(|edit| edit.old.contains(MARK)) {
             true => format!("{MARK}{}", self.text),
@@ -46,7 +46,7 @@ impl LoadedFile {
         }
     }
 
-    /// Drops a byte order mark from the new text if the encoding will write it anyway.
+    /// Drops a byte order mark from the new text if the encoding adds it anyway.
     pub(crate) fn without_double_mark(&self, mut after: String) -> String {
         if self.mark_is_apart() && after.starts_with(MARK) {
             after.remove(0);
@@ -55,7 +55,7 @@ impl LoadedFile {
     }
 }
 
-/// Per edit: the first lines of its replacements and how it matched; empty if the full content was replaced.
+/// For each edit, the first lines of its replacements and how it matched; empty if the full content was replaced.
 pub(crate) type AppliedEdits = Vec<(Vec<usize>, MatchLevel)>;
 
 pub(crate) struct PlannedChange {
@@ -64,7 +64,7 @@ pub(crate) struct PlannedChange {
     after: String,
     after_bytes: Vec<u8>,
     applied: AppliedEdits,
-    /// What a new file gets that continues one under another name.
+    /// The mode of the original, for a moved file.
     mode: Option<u32>,
 }
 
@@ -77,7 +77,7 @@ impl PlannedChange {
     }
 }
 
-/// A file that goes; its bytes are what was there when this was planned.
+/// A file to remove, and its bytes at planning time.
 pub(crate) struct Removal {
     pub target: PathTarget,
     pub bytes: Vec<u8>,
@@ -102,7 +102,7 @@ impl Removal {
 pub(crate) enum Intent {
     Change(Box<PlannedChange>),
     Remove(Removal),
-    /// There is nothing to do; the text says why.
+    /// Nothing to do; the text says why.
     Nothing(Envelope),
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile
     }
 }
 
-/// The editor's content of a text file if it differs from the disk: unsaved changes count. `None` for files
+/// The editor's content of a text file, if it differs from the disk because of unsaved changes. `None` for files
 /// that aren't UTF-8 or are outside the workspace.
 pub(crate) fn shown_in_editor(cx: &ToolCx, target: &PathTarget, disk: &[u8]) -> Option<Vec<u8>> {
     let editor =
@@ -173,7 +173,7 @@ pub(crate) fn shown_in_editor(cx: &ToolCx, target: &PathTarget, disk: &[u8]) -> 
     (text.as_bytes() != disk && text.len() as u64 <= EDIT_LIMIT_BYTES).then(|| text.into_bytes())
 }
 
-/// Writes through the editor if it owns the file; `false` if we must write.
+/// Writes through the editor if it has the file; returns `false` if we must write.
 fn written_by_editor(cx: &ToolCx, plan: &PlannedChange) -> Result<bool, ToolError> {
     let PlannedChange { target, after_bytes, .. } = plan;
     let Some(editor) = cx.editor.as_ref().filter(|_| target.resolved.inside) else { return Ok(false) };
@@ -186,13 +186,13 @@ fn written_by_editor(cx: &ToolCx, plan: &PlannedChange) -> Result<bool, ToolErro
     })
 }
 
-/// The error is the end of a sentence.
+/// The error completes a sentence.
 pub(crate) fn text_of(canonical: &Path, limit: u64) -> Result<String, String> {
     let (bytes, _) = exact::read(canonical, limit).map_err(|error| error.to_string())?;
     encoding::decode(&bytes).map(|(text, _)| text).map_err(|_| "it isn't text".to_owned())
 }
 
-/// Rejects characters that we use internally as stand-ins for non-text bytes.
+/// Rejects characters that we use internally in place of non-text bytes.
 pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
     if loaded.encoding != Encoding::DamagedUtf8 || !new.chars().any(encoding::is_stand_in) {
         return Ok(());
@@ -224,7 +224,7 @@ pub(crate) fn list_lines(lines: &[usize]) -> String {
     format!("{} {}{more}", if lines.len() == 1 { "line" } else { "lines" }, shown.join(", "))
 }
 
-/// `replacements` only of an edit.
+/// `replacements` is only for edits.
 pub(crate) fn unchanged(target: &PathTarget, text: String, replacements: Option<u64>) -> Envelope {
     let (applied, operation) = (Some(false), Some(Operation::None));
     let path = Some(target.shown.clone());
@@ -283,7 +283,7 @@ fn write_bytes(
     Ok(())
 }
 
-/// `CONFLICT` if the file has other bytes by now.
+/// `CONFLICT` if the file's bytes have changed.
 fn remove(cx: &ToolCx, target: &PathTarget, bytes: &[u8]) -> Result<(), ToolError> {
     let path = &target.resolved.canonical;
     let failed = |error: FileError| disk_error(cx, target, &error);
@@ -308,7 +308,7 @@ fn journaled(
     }
 }
 
-/// Writes a plan and records the new content as known to the model. A failed write leaves the file unchanged.
+/// Writes a plan and records that the model knows the new content. A failed write leaves the file unchanged.
 fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     let PlannedChange { target, before, after, after_bytes, applied, mode } = plan;
     let path = &target.resolved.canonical;
@@ -367,7 +367,7 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
             format!("Edited {shown}: {count} ({}){notes}", wrote::changed_lines(&before.text, after))
         }
     };
-    // Where the new text was moved to fit, the model sees what became of it.
+    // The new text was reindented, so show the result.
     if applied.iter().any(|(_, level)| *level == MatchLevel::Indentation) {
         let new: Vec<&str> = diff.lines().skip(2).filter(|line| line.starts_with('+')).take(20).collect();
         text.push_str(&format!("\n{}", new.join("\n")));
@@ -407,7 +407,7 @@ pub(crate) fn preview(intent: Result<Intent, ToolError>) -> Preview {
     }
 }
 
-/// Plans and writes; the lock covers the read too, so no other change can come between.
+/// Plans and writes under one lock, so that no other change can come between.
 pub(crate) fn carry_out(cx: &ToolCx, plan: impl FnOnce() -> Result<Intent, ToolError>) -> ToolOutcome {
     let _alone = cx.files.exclusive();
     plan()?.carry_out(cx)
@@ -422,7 +422,7 @@ pub(crate) fn unified(shown: &str, old: &str, new: &str) -> String {
         .to_string();
     if text.len() > DIFF_BYTES {
         let cut = text.floor_char_boundary(DIFF_BYTES);
-        // Say how many lines are missing, or the model takes the rest for the full diff.
+        // Give the number of missing lines, or the model takes the rest for the full diff.
         let cut = text[..cut].rfind('\n').map_or(cut, |feed| feed + 1);
         let missing = DiffCut::of(&text[cut..]).line();
         text = format!("{}\n{missing}\n", text[..cut].trim_end_matches('\n'));

@@ -1,5 +1,5 @@
-//! Edit and MultiEdit: replacements in one file, in order, all or nothing. Both take a patch of several files, too, which
-//! models send that were trained with `apply_patch`.
+//! Edit and MultiEdit: replacements in one file, in order, all or nothing. Both also accept a patch of several files, which
+//! models trained with `apply_patch` send.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ pub struct Replacement {
 pub struct EditArgs {
     path: String,
     edits: Vec<Replacement>,
-    /// Instead of edits: a patch in the V4A form, whose paths begin in `directory`.
+    /// A patch in V4A form instead of edits; its paths are relative to `directory`.
     patch: Option<String>,
     directory: Option<PathBuf>,
 }
@@ -54,7 +54,7 @@ impl TypedTool for Edit {
         None => change::carry_out(cx, || plan(args, cx)),
     });
 
-    /// Both tools accept one edit next to the path as well as a list, or a patch.
+    /// Both tools accept a single edit next to the path, a list of edits, or a patch.
     fn accepted() -> Value {
         object(&format!("{}, patch?, directory?", MultiEdit::ARGUMENTS))
     }
@@ -149,7 +149,7 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
         change::must_be_storable(&target, &loaded, edit.new)?;
     }
     let text = loaded.text_for(&edits);
-    // The same edits sent again: saying that nothing is left to do breaks the loop.
+    // If the same edits are sent again, saying that nothing is left to do breaks the loop.
     let already: Option<Vec<usize>> = edits
         .iter()
         .map(|edit| match apply_edit(&text, *edit) {
@@ -182,7 +182,7 @@ fn apply_all(
             Err((ErrorCode::InvalidParam, "new_string contains Read's line numbers; remove them".to_owned()))
         } else {
             match apply_edit(&text, *edit) {
-                // The good edits beside it still count.
+                // The other edits still count.
                 Err(Refusal::NoOp | Refusal::AlreadyApplied { .. }) if total > 1 => {
                     applied.push((Vec::new(), MatchLevel::Exact));
                     continue;
@@ -255,13 +255,13 @@ fn explain(
     }
 }
 
-/// How many previously read files are searched for a text the target lacks, and their maximum size.
+/// Limits for searching other read files for a text that the target lacks: their number, and bytes of each.
 const OTHER_FILES: usize = 40;
 const OTHER_BYTES: u64 = 1024 * 1024;
-/// A shorter text is found in too many files.
+/// A shorter text would be found in too many files.
 const TELLING_CHARS: usize = 12;
 
-/// Which other read files contain the text: the model may have named the wrong one.
+/// Which other read file contains the text, in case the model named the wrong one.
 fn elsewhere(cx: &ToolCx, target: &PathTarget, old: &str) -> String {
     let others = cx.files.latest().into_iter().filter(|path| *path != target.resolved.canonical);
     let found = others.take(OTHER_FILES).filter(|_| old.trim().len() >= TELLING_CHARS).find_map(|path| {

@@ -1,4 +1,4 @@
-//! The gate before a change: what counts is what the model was shown, in whatever result.
+//! Checks before a change that the model has been shown what it changes, in whatever result.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -25,15 +25,15 @@ pub(crate) enum Needs<'a> {
     Places(&'a [TextEdit<'a>]),
 }
 
-/// A file up to this many lines is shown in the refusal, and then counts as read; of a longer one the places.
+/// A refusal shows a file of up to this many lines, which then counts as read; of a longer one, only the places.
 const SHOWN_LINES: usize = 300;
 const SHOWN_BYTES: usize = 16 * 1024;
-/// Of larger files secrets aren't moved.
+/// Secrets aren't taken from larger files.
 const SECRET_BYTES: u64 = 1024 * 1024;
 const AROUND: usize = 20;
 
-/// What counts is what was shown: the whole text for a Write, the region for an Edit. `INVALID_PARAM` with the text if it
-/// wasn't; `CONFLICT` with a short diff if the file has changed since.
+/// Requires that the model was shown the whole text for a Write, or the region for an Edit. Otherwise `INVALID_PARAM` with
+/// the text; `CONFLICT` with a short diff if the file has changed since.
 pub(crate) fn must_be_known(
     cx: &ToolCx,
     target: &PathTarget,
@@ -46,7 +46,7 @@ pub(crate) fn must_be_known(
     let Some(seen) = seen.filter(|seen| seen.hash != now) else {
         return must_be_shown(cx, target, loaded, needs);
     };
-    // Behind the model's own command, what still stands exactly once is what it means.
+    // After a change by the model's own command, an old text that occurs exactly once is unambiguous.
     if let Needs::Places(edits) = needs
         && seen.is_own(&now)
         && edits.iter().all(|edit| loaded.text.matches(edit.old).count() == 1)
@@ -83,7 +83,7 @@ fn must_be_shown(
     let clean = cx.redactor.redact(&readable, source);
     let (text, readable) = (Lines::new(&loaded.text), Lines::new(&readable));
     let is_shown = |from: usize, to: usize| {
-        // Secrets were shown as placeholders; then only the whole text can be compared.
+        // Secrets were shown as placeholders, so only the whole text can be compared.
         let own = (from..to).map(|index| readable.content(index));
         cx.files.are_shown(own) || (clean != readable.text() && cx.files.are_shown(clean.lines()))
     };
@@ -93,7 +93,7 @@ fn must_be_shown(
         Needs::Whole if is_shown(0, text.count()) => return Ok(()),
         Needs::Whole => {}
         Needs::Places(edits) => {
-            // Several lines that stand in it exactly once are known, wherever from.
+            // Several lines that occur exactly once are known, wherever they come from.
             let stands = |edit: &TextEdit<'_>| {
                 edit.old.trim().contains('\n') && text.text().matches(edit.old).count() == 1
             };
@@ -105,7 +105,7 @@ fn must_be_shown(
                     places.push((text.line_of(place.start), last + 1));
                 }
             }
-            // What isn't found is explained by the edit itself, once the file is known.
+            // If the text isn't found in a known file, the edit itself reports it.
             let can_tell = known || !places.is_empty();
             places.retain(|(from, to)| !is_shown(*from, *to));
             if places.is_empty() && can_tell {
@@ -151,8 +151,8 @@ fn must_be_shown(
     )))
 }
 
-/// The model's text as the file has it: with its tags, and secrets in place of placeholders. A secret may be this file's, or
-/// that of another file of the workspace that the model has seen; what a `.env` file has stays there.
+/// The model's text as the file has it: with its tags, and secrets in place of placeholders. Secrets can come from this file
+/// or another file of the workspace that the model has seen, but never from a `.env` file into another one.
 pub(crate) fn edit_as_meant(cx: &ToolCx, edit: TextEdit, file: &str) -> Result<(String, String), ToolError> {
     let (old, new) = (as_meant(cx, edit.old, file)?, as_meant(cx, edit.new, file)?);
     Ok(slips::mended(file, TextEdit { old: &old, new: &new, ..edit }))

@@ -1,4 +1,4 @@
-//! Read: numbered lines, page by page, in bounded memory for any file size. Remembers the content for later edits.
+//! Read: numbered lines, page by page, in bounded memory. Remembers the content for later edits.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -23,7 +23,7 @@ use guard::redact::detector::TextSource;
 
 const MAX_LINES: usize = 2_000;
 const LINE_CHARS: usize = 2_000;
-/// How far into a huge file Read looks for a page.
+/// How far to look for a page in a huge file.
 const SCAN_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
 #[derive(Deserialize)]
@@ -65,7 +65,7 @@ struct Page {
     first: usize,
     next: usize,
     limit: usize,
-    /// Below the general output limit, so that a page is never truncated.
+    /// Lower than the general output limit, so that a page is never truncated.
     bytes: usize,
     full: bool,
 }
@@ -77,9 +77,9 @@ impl Page {
         Self { body: String::new(), first, next: first, limit, bytes, full: false }
     }
 
-    /// Adds a line; `hidden` is how many more bytes of it weren't read. Returns false if the page is full.
+    /// Adds a line, of which `hidden` more bytes weren't read. Returns `false` if the page is full.
     fn push(&mut self, number: usize, line: &str, hidden: u64) -> bool {
-        // Even a line of the widest characters must fit, or paging couldn't get past it.
+        // Even a line of the widest characters must fit, or paging would get stuck on it.
         let shown = match line.char_indices().nth(LINE_CHARS.min(self.bytes / 6)) {
             Some((cut, _)) => &line[..cut],
             None => line,
@@ -156,17 +156,17 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         return Err(past_end(target, first, total));
     }
     let hash = file::hash(&bytes);
-    // The text of a document can't be edited.
+    // A document's text can't be edited.
     let before = if is_pdf { None } else { cx.files.saw(path, hash.clone(), &bytes) };
     let changed = before.is_some_and(|seen| seen.hash != hash);
     let mut page = Page::new(first, limit, cx);
     let redacted = cx.redactor.redact_lines(&text, TextSource::of_file(path));
     let clean = redacted.as_ref().map(|(clean, _)| Lines::new(clean));
     let shown = clean.as_ref().unwrap_or(&lines);
-    // Lines inside a secret are left out; the others keep their numbers.
+    // Leave out lines inside a secret; the others keep their numbers.
     let number =
         |index| redacted.as_ref().map_or(Some(index + 1), |(_, numbers)| numbers.get(index).copied());
-    // Counts as seen though its line is shown cut.
+    // A line counts as seen even if it is shown cut.
     let long = |index: usize| {
         if shown.content(index).len() > LINE_CHARS {
             cx.files.show(shown.content(index));
@@ -219,7 +219,7 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     Ok(envelope.with_body("content", page.body))
 }
 
-/// The picture follows the results of the step.
+/// Reads a picture, which is sent after the results of the step.
 fn read_picture(cx: &ToolCx, target: &PathTarget, handle: File, kind: &str) -> ToolOutcome {
     let refuse = |why: String| {
         ToolError::model(ErrorCode::BinaryFile, format!("{} is {kind}, not text; {why}", target.shown))
@@ -249,7 +249,7 @@ fn unusual_ends(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Streams a file too large for memory. It can't be edited, so its content isn't remembered.
+/// Streams a file that is too large for memory. It can't be edited, so its content isn't remembered.
 fn read_huge(
     cx: &ToolCx,
     target: &PathTarget,
@@ -294,7 +294,7 @@ fn read_huge(
             line_bytes = 0;
             number += 1;
         } else if number >= page.first && line.len() >= keep && page.next - page.first + 1 >= page.limit {
-            // The page's last line is already long enough, so don't look for its end.
+            // The page's last line is already long enough.
             let hidden = size.saturating_sub(scanned);
             page.push(number, &String::from_utf8_lossy(&line), hidden);
             page.full = true;

@@ -1,4 +1,4 @@
-//! Which files the model has seen, with which content: the basis of "read before edit" and "changed on disk".
+//! Which files the model has seen, and with which content; needed for "read before edit" and "changed on disk".
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
@@ -15,10 +15,10 @@ use base::path;
 use base::pattern::Pattern;
 use base::system::os;
 
-/// Contents up to this size are kept, so that a later change can be shown as a diff.
+/// Contents up to this size are kept, so that later changes can be shown as a diff.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
 const SEEDED_BYTES: u64 = 10 * 1024 * 1024;
-/// For all kept contents; the least recently used are dropped first.
+/// Limit for all kept contents; the least recently used are dropped first.
 const SNAPSHOTS_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +29,9 @@ pub struct SeenFile {
     order: u64,
     /// Time and size when the file was seen; `None` after a resume.
     stamp: Option<FileStamp>,
-    /// Hash of the content that was reported to the model without being shown.
+    /// Hash of content that was reported to the model as changed but not shown.
     pub reported: Option<String>,
-    /// Hash of the content that the model's own command left.
+    /// Hash of the content left by the model's own command.
     own: Option<String>,
 }
 
@@ -59,7 +59,7 @@ struct States {
     files: HashMap<PathBuf, SeenFile>,
     clock: u64,
     snapshot_bytes: usize,
-    /// Hashes of all lines that any result has shown, without their margins.
+    /// Hashes of all lines shown in any result, with and without their margins.
     shown: HashSet<u64>,
     refused: Option<RefusedWrite>,
 }
@@ -70,7 +70,7 @@ pub struct FileStates {
     writing: Mutex<()>,
 }
 
-/// What a refused call wanted to write, so that it needn't be sent again.
+/// The content of a refused call, so that the model needn't send it again.
 #[derive(Debug)]
 struct RefusedWrite {
     path: PathBuf,
@@ -95,7 +95,7 @@ impl FileStates {
         self.put(canonical, hash, snapshot)
     }
 
-    /// The model sees this text. Lines may have a number, a path or a diff's mark before them.
+    /// The model has seen this text. Lines may begin with a number, a path or a diff mark.
     pub fn show(&self, text: &str) {
         static MARGIN: Pattern = Pattern::new(r"^\s*(?:[^\s:]+[:-])?\d+[:\t -]|^\+");
         let shown = &mut self.states.lock().shown;
@@ -107,7 +107,7 @@ impl FileStates {
         }
     }
 
-    /// Another program showed the model the file as it was at this time, in milliseconds; a changed one must be read.
+    /// The host program showed the model this file; counts only if its time, in milliseconds, is unchanged.
     pub fn seed(&self, root: &Path, path: &str, modified_ms: Option<i64>) {
         let path = path::resolve(root, path).canonical;
         let Ok((bytes, meta)) = file::read(&path, SEEDED_BYTES) else { return };
@@ -117,13 +117,13 @@ impl FileStates {
         }
     }
 
-    /// Whether each of these lines stood in some result. Blank ones always do.
+    /// Whether every line was in some result; blank lines always count.
     pub fn are_shown<'a>(&self, mut lines: impl Iterator<Item = &'a str>) -> bool {
         let shown = &self.states.lock().shown;
         lines.all(|line| line.trim().is_empty() || shown.contains(&line_hash(line)))
     }
 
-    /// The model's own command has changed the file, in more than could be shown.
+    /// The model's own command changed more of the file than could be shown.
     pub fn own_change(&self, canonical: &Path, hash: &str) {
         if let Some(seen) = self.states.lock().files.get_mut(canonical) {
             seen.own = Some(hash.to_owned());
@@ -134,7 +134,7 @@ impl FileStates {
         self.states.lock().refused = Some(RefusedWrite { path: canonical.to_owned(), over, content });
     }
 
-    /// The content last refused for this file, while the file is still the same.
+    /// The content last refused for this file, if the file is unchanged since.
     pub fn kept(&self, canonical: &Path, now: &str) -> Option<String> {
         let states = self.states.lock();
         let kept = states.refused.as_ref().filter(|kept| kept.path == canonical && kept.over == now);
@@ -172,7 +172,7 @@ impl FileStates {
         changed
     }
 
-    /// Only the file's time changed, not its content.
+    /// Only the file's time has changed.
     pub fn unchanged(&self, canonical: &Path) {
         let now = stamp(canonical);
         if let Some(seen) = self.states.lock().files.get_mut(canonical) {
@@ -181,7 +181,7 @@ impl FileStates {
         }
     }
 
-    /// Records that the content `hash` is reported to the model; `false` if it already was.
+    /// Records that the model is told of the content `hash`; `false` if it already was.
     pub fn report(&self, canonical: &Path, hash: &str) -> bool {
         let mut states = self.states.lock();
         let Some(seen) = states.files.get_mut(canonical) else { return false };
@@ -190,7 +190,7 @@ impl FileStates {
         is_new
     }
 
-    /// Held from reading a file until writing it, so that two calls never change the same file at once.
+    /// Lock for reading and writing a file, so that two calls never change the same file at once.
     pub fn exclusive(&self) -> MutexGuard<'_, ()> {
         self.writing.lock()
     }

@@ -1,4 +1,4 @@
-//! Which seen files changed on disk, by the model's command or by others; checked before a turn and around commands.
+//! Which seen files changed on disk, by the model's command or otherwise. Checked before a turn and around commands.
 
 use super::change::unified;
 use crate::cx::ToolCx;
@@ -11,12 +11,12 @@ use guard::redact::detector::TextSource;
 const DIFF_LINES: usize = 40;
 const DIFF_BYTES: usize = 6_000;
 const FILES: usize = 8;
-/// Larger files are only named.
+/// Only the names of larger files are reported.
 const READ_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
-    /// What its own text, or a diff that it printed, shows of a change isn't told again.
+    /// The command's text and the diffs it printed; changes that they show aren't reported again.
     Command(String),
     Others,
 }
@@ -48,7 +48,7 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
         let hash = file::hash(&bytes);
         let Some(seen) = cx.files.get(&canonical) else { continue };
         if seen.hash == hash {
-            // A resumed session knows only the hash of what was seen.
+            // After a resume, only the hash of the seen content is known.
             match &seen.snapshot {
                 Some(_) => cx.files.unchanged(&canonical),
                 None => drop(cx.files.saw(&canonical, hash, &bytes)),
@@ -101,12 +101,12 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
     (!notes.is_empty()).then(|| elide(&format!("{first}: {}", notes.join(between)), 20_000))
 }
 
-/// Scripts in a command write a backslash more or fewer than the file gets.
+/// Backslashes in a script often differ from those in the file that it writes.
 fn plain(text: &str) -> String {
     text.replace('\\', "")
 }
 
-/// The diff without the hunks of which `says` has every added line.
+/// The diff without hunks whose added lines are all in what `says` knows.
 fn beyond(diff: &str, says: impl Fn(&str) -> bool) -> String {
     let mut hunks = diff.split("\n@@ ");
     let head = hunks.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Write: a complete file. An existing one must have been read; it keeps its encoding, line ends and mode.
+//! Write: a complete file. An existing file must have been read; it keeps its encoding, line ends and mode.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use guard::policy::access::Access;
 #[derive(Deserialize)]
 pub struct Args {
     path: String,
-    /// Absent: what the last refused call to this path had.
+    /// If missing, the content of the last refused call for this path.
     content: Option<String>,
 }
 
@@ -65,7 +65,6 @@ pub(crate) fn plan(path: &str, content: Option<&str>, cx: &ToolCx) -> Result<Int
     let Some(loaded) = loaded else {
         return change::finish(target, None, content, Vec::new());
     };
-    // An empty file has nothing to lose.
     let known = match loaded.bytes.is_empty() {
         true => Ok(()),
         false => known::must_be_known(cx, &target, &loaded, Needs::Whole),
@@ -92,7 +91,7 @@ pub(crate) fn plan(path: &str, content: Option<&str>, cx: &ToolCx) -> Result<Int
     change::finish(target, Some(loaded), content, Vec::new())
 }
 
-/// A line that stands for text it leaves out, which the file doesn't have itself.
+/// A line that only stands for omitted text, unless the file already contains it.
 fn placeholder<'c>(content: &'c str, before: &str) -> Option<&'c str> {
     static STANDS_FOR: Pattern = Pattern::new(include_str!("stands_for.regex"));
     let shorter = content.len() < before.len() || content.lines().count() < before.lines().count();
@@ -100,7 +99,7 @@ fn placeholder<'c>(content: &'c str, before: &str) -> Option<&'c str> {
     lines.filter(|_| shorter).find(|line| !before.lines().any(|known| known.trim() == line.trim()))
 }
 
-/// Keeps the file's line ends: the model can't see them and writes LF. Carriage returns are taken literally.
+/// Keeps the file's line ends, which the model can't see. If the content has carriage returns, they are meant literally.
 fn own_line_ends(loaded: &LoadedFile, content: &str) -> String {
     if content.contains('\r') || !loaded.text.contains("\r\n") {
         return content.to_owned();

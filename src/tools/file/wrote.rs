@@ -1,5 +1,5 @@
-//! What a written change says of itself besides its size: where it is, syntax errors of data files, and names that may
-//! have been meant.
+//! Details about a written change: line numbers, syntax errors in data files, and names that may have been
+//! meant.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use base::text::one_line;
 
 const SHOWN_CHARS: usize = 160;
 
-/// The changed lines as they are numbered now, such as `lines 3-5, 9`.
+/// Numbers of the changed lines after the change, such as `lines 3-5, 9`.
 pub(crate) fn changed_lines(before: &str, after: &str) -> String {
     const LISTED: usize = 12;
     let diff = TextDiff::configure().timeout(Duration::from_millis(200)).diff_lines(before, after);
@@ -31,7 +31,7 @@ pub(crate) fn changed_lines(before: &str, after: &str) -> String {
     format!("{word} {}{more}", ranges[..ranges.len().min(LISTED)].join(", "))
 }
 
-/// The existing file that a path probably means, if it doesn't exist.
+/// The existing file that a nonexistent path probably means.
 pub fn probably_meant(cx: &ToolCx, text: &str) -> Option<String> {
     let wanted = resolve(cx, text).ok()?;
     if wanted.resolved.absolute.symlink_metadata().is_ok() {
@@ -41,7 +41,7 @@ pub fn probably_meant(cx: &ToolCx, text: &str) -> Option<String> {
     note.map(|_| format!("`{}`", found.shown)).or_else(|| similar_neighbor(cx, &wanted))
 }
 
-/// A file whose name, or whose folder's name, differs in a letter from the new one's: perhaps that one was meant.
+/// A file whose name or folder differs from the new one's by one letter, and so may be meant.
 pub(crate) fn similar_neighbor(cx: &ToolCx, target: &PathTarget) -> Option<String> {
     let path = Some(&target.resolved.canonical).filter(|path| path.starts_with(&*cx.root))?;
     let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
@@ -68,7 +68,7 @@ pub(crate) fn similar_neighbor(cx: &ToolCx, target: &PathTarget) -> Option<Strin
     Some(format!("`{}`", path::display(&cx.root, &other)))
 }
 
-/// Why the text can't be what its name says: `None` if it is, or if we can't tell.
+/// Why the text isn't valid for its file type; `None` if it is, or if we can't tell.
 pub fn problem(name: &str, text: &str) -> Option<String> {
     let (kind, error) = match Path::new(name).extension()?.to_str()? {
         "json" if !is_commented(name) => {
@@ -84,7 +84,7 @@ pub fn problem(name: &str, text: &str) -> Option<String> {
     Some(format!("it is not valid {kind}: {}", one_line(&error, SHOWN_CHARS)))
 }
 
-/// These take comments and trailing commas.
+/// These allow comments and trailing commas.
 fn is_commented(name: &str) -> bool {
     static COMMENTED: Pattern = Pattern::new(include_str!("commented.regex"));
     COMMENTED.is_match(name)

@@ -25,7 +25,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// The folder to search, including the pattern's literal leading folders, and the rest of the pattern.
+    /// The folder to search, including the pattern's literal leading folders, and the remaining pattern.
     fn split(&self, cx: &ToolCx) -> Result<(PathTarget, &str), ToolError> {
         let path = folder_or_root(self.path.as_deref());
         let (base, rest) = glob::split_base(self.pattern.trim_start_matches("./"));

@@ -1,4 +1,4 @@
-//! Grep: lines that match a regular expression, grouped by file, which takes the fewest tokens.
+//! Grep: lines that match a regular expression, grouped by file to save tokens.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ pub struct Args {
     output_mode: OutputMode,
 }
 
-/// Not in the schema shown to the model, but some models use it to ask for less.
+/// Not in the schema that the model sees, but some models use it to request less.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum OutputMode {
@@ -135,7 +135,7 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
 
 const MAX_LITERAL_BYTES: usize = 300;
 
-/// An unclosed bracket is meant literally, as in `foo(`, and braces that count nothing.
+/// Treats an unclosed bracket as in `foo(` literally, and braces that aren't counts.
 fn literal(pattern: &str) -> Option<Reading> {
     let braces = rewritten(pattern, |c, escaped| !escaped && "{}".contains(c));
     if braces != pattern && grep::matcher(&braces, false).is_ok() {
@@ -148,7 +148,7 @@ fn literal(pattern: &str) -> Option<Reading> {
 }
 
 fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
-    // The engine's message spans several lines; only the last gives the reason.
+    // The engine's message has several lines; only the last one gives the reason.
     let reason = error.lines().last().unwrap_or(error).trim();
     let reason = elide(reason.strip_prefix("error: ").unwrap_or(reason), 300);
     let literal = elide(&regex::escape(pattern), 300);
@@ -177,7 +177,7 @@ fn report(
     let mut body = String::new();
     // Lines, or files if only those were requested.
     let mut shown = 0;
-    // Below the general output limit.
+    // Lower than the general output limit.
     let room = cx.observation.bytes / 25 * 24 - 1_024;
     'files: for (path, hits) in &found.files {
         let name = on_one_line(&display(&cx.root, path));
@@ -279,7 +279,7 @@ const BASIC: &str = r"in this syntax ( ) { } + ? | are operators as they stand a
 const BRACKETS: &str = r"( ) [ ] { } are operators unless a backslash precedes them";
 const LETTERS: &str = r". * + ? ^ $ and brackets are operators unless a backslash precedes them";
 
-/// Other interpretations of a pattern without matches, most likely first: grep syntax (`\|` means or) or plain text.
+/// Other readings of a pattern without matches, most likely first: grep syntax (`\|` means or) or plain text.
 fn readings(pattern: &str) -> Vec<Reading> {
     let reading = |pattern, why| Reading { pattern, why };
     let without_bars = rewritten(pattern, |c, escaped| escaped && c == '|');
@@ -296,7 +296,7 @@ fn readings(pattern: &str) -> Vec<Reading> {
     readings
 }
 
-/// Adds or removes a backslash before the characters that `wanted` accepts.
+/// Toggles a backslash before the characters that `wanted` accepts.
 fn rewritten(pattern: &str, wanted: impl Fn(char, bool) -> bool) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut chars = pattern.chars();

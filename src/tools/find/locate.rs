@@ -1,4 +1,4 @@
-//! Locate: the files relevant to a task, ranked, in one call. `evidence` ranks; this only formats.
+//! Locate: ranked files relevant to a task, in one call. `evidence` ranks; this only formats.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ const DEFAULT_FILES: usize = 8;
 const MAX_FILES: usize = 25;
 const WITH_LINES: usize = 5;
 const LINES: usize = 3;
-/// Lines shown of a file listed for what it shares with another.
+/// Lines shown of a file that is listed because of another file.
 const LINES_BESIDE: usize = 1;
 
 #[derive(Deserialize)]
@@ -82,7 +82,7 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     Ok(Envelope::success(note).observed(Observation::Search(found)).with_body("content", body))
 }
 
-/// Files that belong with those already being changed.
+/// Files related to those already being changed.
 fn companions(args: &Args, retriever: &ContextRetriever, limit: usize, cx: &ToolCx) -> ToolOutcome {
     let LocatedFiles { mut files, unknown, .. } =
         retriever.companions(&args.with, &args.query, limit).map_err(no_index)?;

@@ -113,7 +113,7 @@ fn row(folder: &Folder, name: &OsStr, ignored: bool) -> String {
             row.push_str(&format!(" ({kind})"));
         }
     }
-    // Searches skip `.git` although no ignore file lists it.
+    // Searches skip `.git` too, although no ignore file lists it.
     if ignored && name != ".git" {
         row.push_str(" (ignored)");
     }

@@ -1,4 +1,4 @@
-//! Tools that find: what is in a folder, which files there are, where a text occurs.
+//! Tools that find folder contents, files and text.
 
 pub mod glob;
 pub mod grep;

@@ -1,5 +1,5 @@
 //! Symbols: definitions and uses of a name, from the file's language server. Models know names and lines but
-//! not columns, so the column is looked up here.
+//! not columns, so the column is determined here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -225,7 +225,7 @@ async fn ask(open: &OpenFile, method: &str, params: Value) -> Result<Value, Tool
     })
 }
 
-/// The name's position: in the given line, or nearest to it, or else the first.
+/// The name's position: in the given line, or nearest to it, or else its first occurrence.
 fn position(args: &Args, near: Option<u32>, cx: &ToolCx, open: &OpenFile) -> Result<(u32, u32), ToolError> {
     let wanted = near.map_or(0, |line| line.saturating_sub(1) as usize);
     let bytes = open.server.counts_bytes();
@@ -255,7 +255,7 @@ fn word(line: &str, name: &str) -> Option<usize> {
         .find(|&at| !line[..at].ends_with(part) && !line[at + name.len()..].starts_with(part))
 }
 
-/// Grouped by file, with lines, and more of them for definitions. Outside the workspace only the path is given.
+/// Places grouped by file, with lines, more of them for definitions. Outside the workspace, only paths.
 fn listed(cx: &ToolCx, places: &[CodePlace], views: bool) -> String {
     let mut files: BTreeMap<&Path, Vec<&CodePlace>> = BTreeMap::new();
     for place in places.iter().take(PLACES) {

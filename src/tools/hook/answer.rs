@@ -11,7 +11,7 @@ use super::process::Ran;
 pub enum Decision {
     Allow,
     Ask,
-    /// Depending on the event: the prompt isn't sent, the turn continues, or nothing is compacted.
+    /// Depending on the event: don't send the prompt, continue the turn, or don't compact.
     Block,
 }
 
@@ -22,7 +22,7 @@ pub struct HookAnswer {
     pub context: Option<String>,
     pub updated_input: Option<Map<String, Value>>,
     pub message: Option<String>,
-    /// End the turn, and why.
+    /// Ends the turn for this reason.
     pub stop: Option<String>,
     pub failure: Option<String>,
 }
@@ -92,14 +92,14 @@ pub fn read(event: HookEvent, ran: &Ran) -> HookAnswer {
     answer
 }
 
-/// Strips a first line `{"async": true}`, which asks not to be waited for; only the setting does that here.
+/// Strips a first line `{"async": true}`; here, only the setting makes a hook asynchronous.
 fn behind_async(said: &str) -> &str {
     let Some((first, rest)) = said.split_once('\n') else { return said };
     let first = serde_json::from_str::<Value>(first).unwrap_or_default();
     if first["async"] == true { rest.trim() } else { said }
 }
 
-/// The line that names the error, which programs often print mid-output; otherwise the first.
+/// The line that names the error, which may be in the middle; otherwise the first.
 fn telling_line(stderr: &str) -> Option<&str> {
     let names_error = |line: &&str| {
         let kind = line.split_once(':').map_or("", |(kind, _)| kind);
@@ -112,7 +112,7 @@ fn of_json(event: HookEvent, printed: Printed) -> Result<HookAnswer, String> {
     let specific = printed.hook_specific_output.unwrap_or_default();
     let (mut decision, mut reason) = (None, printed.reason.unwrap_or_default());
     match printed.decision.as_deref() {
-        // `approve` is the former `allow` of `PreToolUse`.
+        // `approve` is the old name of `allow` in `PreToolUse`.
         Some("approve") if event == HookEvent::PreToolUse => decision = Some(Decision::Allow),
         Some("block") if event.can_block() => decision = Some(Decision::Block),
         None | Some("approve" | "block") => {}
@@ -154,7 +154,7 @@ fn of_json(event: HookEvent, printed: Printed) -> Result<HookAnswer, String> {
     })
 }
 
-/// The strictest decision: block, then ask, then allow.
+/// The strictest decision: block before ask before allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
     pub decision: Decision,
@@ -162,11 +162,11 @@ pub struct Decided {
     pub reason: String,
 }
 
-/// The combined answer of an occasion's hooks.
+/// The combined answer of all hooks for an event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookVerdict {
     pub decided: Option<Decided>,
-    /// For the model; the first item of each pair is the hook's name.
+    /// Text for the model, each with the hook's name first.
     pub contexts: Vec<(String, String)>,
     pub updated_input: Option<(String, Map<String, Value>)>,
     pub stop: Option<(String, String)>,
@@ -186,7 +186,7 @@ impl HookVerdict {
         self.stop = self.stop.take().or(stop.map(|why| (name.to_owned(), why)));
     }
 
-    /// Joins what hooks say of another file of the same call.
+    /// Adds the verdict of hooks for another file of the same call.
     pub fn join(&mut self, other: Self) {
         let graver =
             |decided: &Decided| self.decided.as_ref().is_none_or(|known| decided.decision > known.decision);

@@ -1,4 +1,4 @@
-//! Hooks that are functions of the program that started us: called through Claude's control protocol, as its SDKs
+//! Hooks that are functions of the host program, called through Claude's control protocol as its SDKs
 //! declare it (`SDKHookCallbackRequest`, `@anthropic-ai/claude-agent-sdk` 0.3.332).
 
 use std::io;
@@ -13,7 +13,7 @@ use super::settings::CALLBACKS;
 use base::config::trusted::agent_files::AgentFile;
 use base::protocol::host::HostProgram;
 
-/// The hooks of an `initialize` request, in the form of a settings file.
+/// The hooks of an `initialize` request, as a settings file.
 pub fn settings(hooks: &Value) -> AgentFile {
     let groups = |groups: &Value| -> Value {
         let group = |group: &Value| {
@@ -29,7 +29,7 @@ pub fn settings(hooks: &Value) -> AgentFile {
     AgentFile { path: PathBuf::from(CALLBACKS), text: json!({ "hooks": events }).to_string() }
 }
 
-/// The answer as a program would have printed it.
+/// Returns the answer as if a program had printed it.
 pub async fn run(
     host: &dyn HostProgram,
     id: &str,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// Each by its own name in settings and payloads.
+/// Variants have the names used in settings and payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum HookEvent {
     SessionStart,
@@ -27,7 +27,7 @@ impl HookEvent {
         serde_json::from_value(name.into()).ok()
     }
 
-    /// Whether it concerns a tool call; conditions only apply to those.
+    /// Whether it concerns a tool call; conditions apply only to those.
     pub fn is_about_tool(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! The output of `mycode hooks` and `/hooks`: every hook and its source, and which don't run and why.
+//! The output of `mycode hooks` and `/hooks`: every hook with its source, and which ones don't run and why.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use base::config::trusted::json_files;
 use base::path::{display, on_one_line};
 use base::text::one_line;
 
-/// `files` are the active ones; any others of the project aren't trusted.
+/// `files` are the active ones; other files of the project aren't trusted.
 pub fn text(files: &[AgentFile], workspace: &Path) -> String {
     let untrusted: Vec<AgentFile> =
         json_files::hooks_of_project(workspace).into_iter().filter(|file| !files.contains(file)).collect();

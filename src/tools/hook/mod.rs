@@ -3,7 +3,7 @@
 //! types of `@anthropic-ai/claude-agent-sdk` 0.3.330, both of November 2026), so existing setups work here.
 //!
 //! A hook is the user's own program: it runs unsandboxed, in its own session without a terminal, with the
-//! user's environment minus our keys. Its time and output are limited, and its child processes end with it.
+//! user's environment except for our keys. Its time and output are limited, and its child processes end with it.
 
 pub mod answer;
 pub mod callback;

@@ -1,4 +1,4 @@
-//! What users see about hooks: one line each time one acts or fails, nothing for a silent success.
+//! What users see about hooks: one line whenever one acts or fails, nothing for a silent success.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ pub fn said(name: &str, text: &str) -> String {
     format!("hook {}: {}", on_one_line(name), one_line(text, REASON_CHARS))
 }
 
-/// `closed` if the failure blocks.
+/// `closed`: the failure counts as a denial.
 pub fn failed(name: &str, event: HookEvent, why: &str, closed: bool) -> String {
     let name = on_one_line(name);
     let then = if closed { "that counts as a denial (onFailure)" } else { "continuing without it" };

@@ -34,7 +34,7 @@ pub struct Ran {
     pub cancelled: bool,
 }
 
-/// Runs until exit, timeout or interrupt; then everything it started is ended too.
+/// Runs until exit, timeout or interrupt, then ends everything it started.
 pub async fn run(
     program: &HookProgram,
     input: &[u8],
@@ -67,7 +67,7 @@ pub async fn run(
     os::start_with(&mut command, Vec::new())?;
     let mut child = command.spawn()?;
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
-    // If this future is dropped, everything the hook started is killed.
+    // If this future is dropped, everything that the hook started is killed.
     let mut guard = KillOnDrop(Some(leader));
     let (out, err) = (Kept::default(), Kept::default());
     let reading = (keep(child.stdout.take(), Arc::clone(&out)), keep(child.stderr.take(), Arc::clone(&err)));

@@ -1,4 +1,4 @@
-//! Runs an occasion's hooks in parallel: waits for those that decide, leaves the others in the background.
+//! Runs an event's hooks in parallel: waits for those that decide, runs the others in the background.
 
 use std::collections::HashSet;
 use std::io;
@@ -25,14 +25,14 @@ use guard::sandbox::rule_pattern::is_about_path;
 use guard::shell::interpret::interpreter;
 
 const SLOW: Duration = Duration::from_secs(5);
-/// How long background hooks may still run when the session ends, such as a sound at the end of a turn.
+/// Time for background hooks when the session ends, such as a sound at the end of a turn.
 const LAST_MOMENT: Duration = Duration::from_millis(1_500);
 
 pub type Say = Arc<dyn Fn(Level, String) + Send + Sync>;
 
 pub struct Occasion<'a> {
     pub event: HookEvent,
-    /// What matchers look at: all names of a tool, or one word; may be empty.
+    /// What matchers apply to: all names of a tool, or one word; may be empty.
     pub matched: &'a [&'a str],
     pub input: Option<&'a Value>,
     pub payload: &'a Value,
@@ -58,7 +58,7 @@ impl Hooks {
         &self.settings
     }
 
-    /// Whether any hook runs on this event; if not, skip preparing its payload.
+    /// Whether any hook runs on this event; if not, its payload needn't be prepared.
     pub fn wants(&self, event: HookEvent) -> bool {
         self.settings.hooks.iter().any(|hook| hook.event == event)
     }
@@ -109,7 +109,7 @@ impl Hooks {
         say: &Say,
     ) -> HookAnswer {
         let folders = (self.workspace.as_path(), cwd);
-        // On the heap, since a sub-agent's calls run within a call.
+        // Boxed, because a sub-agent's calls run within a call.
         let mut run: BoxFuture<'_, io::Result<Ran>> =
             match self.host.as_ref().filter(|_| hook.program.is_callback) {
                 Some(host) => {
@@ -138,7 +138,7 @@ impl Hooks {
         };
         if let Some(why) = &answer.failure {
             let text = notice::failed(&hook.name, hook.event, why, hook.fails_closed);
-            // A hook that fails on every call would drown out everything else.
+            // Reporting a hook that fails on every call would drown out everything else.
             let is_new = self.failures.lock().insert(text.clone());
             if is_new || hook.fails_closed {
                 say(Level::Warning, text);
@@ -157,14 +157,14 @@ impl Hooks {
     }
 
     fn start(self: &Arc<Self>, hook: Hook, payload: Arc<[u8]>, cwd: PathBuf, say: Say) {
-        // Weak, since a strong reference would be a cycle.
+        // A strong reference would be a cycle.
         let hooks = Arc::downgrade(self);
         let mut running = self.running.lock();
         while running.try_join_next().is_some() {}
         running.spawn(async move {
             let Some(hooks) = hooks.upgrade() else { return };
             let answer = hooks.one(&hook, &payload, &cwd, &CancellationToken::new(), &say).await;
-            // Too late for the decision, but the reason may be useful.
+            // Too late to decide, but the reason may be useful.
             let no = (answer.decision == Some(Decision::Block)).then_some(answer.reason);
             let mut late = hooks.late.lock();
             late.extend(answer.context.or(no).map(|text| (hook.name, text)));
@@ -181,17 +181,15 @@ impl Hooks {
     }
 }
 
-// A hook's `if`: it runs only for calls that match one rule. If in doubt, the hook runs.
-
 #[derive(Clone, Copy, Debug)]
 struct HookedCall<'a> {
-    /// All names of the tool, with the one reported to hooks first.
+    /// All names of the tool; the first one is reported to hooks.
     names: &'a [&'a str],
     input: &'a Value,
     workspace: &'a Path,
 }
 
-/// Whether the rule covers, or may cover, the call. A rule for Edit covers every tool that writes files.
+/// Whether the rule may cover the call; if in doubt, the hook runs. A rule for Edit covers every tool that writes files.
 fn condition_holds(rule: &ToolRule, call: HookedCall<'_>) -> bool {
     let HookedCall { names, input, workspace } = call;
     let edits = rule.tool == "Edit" && names.iter().any(|name| matches!(*name, "Write" | "MultiEdit"));

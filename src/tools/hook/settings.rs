@@ -1,5 +1,5 @@
-//! Parses the hook settings, including the reasons why hooks don't run: nothing is dropped silently, since a
-//! guard that doesn't run unnoticed is worse than none.
+//! Parses the hook settings, and collects the reasons why hooks don't run: nothing is dropped silently, because a
+//! guard that silently doesn't run is worse than none.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,17 +15,17 @@ use base::text::one_line;
 use guard::policy::tool_rule::ToolRule;
 
 const NAME_CHARS: usize = 48;
-/// Stands for a settings file; only it can name callbacks.
+/// Used as the path of a settings file; only that one can name callbacks.
 pub const CALLBACKS: &str = "the SDK";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookProgram {
-    /// A shell command line, or the program if `args` is given.
+    /// A shell command line; with `args`, the program.
     pub command: String,
     pub args: Option<Vec<String>>,
-    /// The command is the id of a function of the program that started us.
+    /// The command is the id of a function in the host program.
     pub is_callback: bool,
-    /// The folder of the plugin that it belongs to.
+    /// The folder of the hook's plugin.
     pub plugin: Option<PathBuf>,
 }
 
@@ -37,11 +37,11 @@ pub struct Hook {
     pub condition: Option<ToolRule>,
     pub program: HookProgram,
     pub timeout: Duration,
-    /// Isn't waited for and decides nothing.
+    /// Nobody waits for it, and it can't decide.
     pub in_background: bool,
     pub fails_closed: bool,
     pub status: Option<String>,
-    /// For users: the script, or the start of the command.
+    /// The name for users: the script, or the start of the command.
     pub name: String,
     pub source: PathBuf,
 }
@@ -57,7 +57,7 @@ pub struct NotRun {
 pub struct HookSettings {
     pub hooks: Vec<Hook>,
     pub not_run: Vec<NotRun>,
-    /// Files that disable hooks: a user file disables all, a project file the project's.
+    /// Files that disable hooks: a user's file disables all, a project's file only the project's.
     pub off: Vec<PathBuf>,
 }
 
@@ -87,7 +87,7 @@ struct Handler {
     shell: Option<String>,
 }
 
-/// The project's files, below `workspace`, must already be trusted.
+/// Files of the project, which are below `workspace`, must be trusted already.
 pub fn parse(files: &[AgentFile], workspace: &Path) -> HookSettings {
     let mut settings = HookSettings::default();
     for file in files {
@@ -209,9 +209,7 @@ impl HookProgram {
     }
 }
 
-// Matchers: which cases of an event a group of hooks runs for.
-
-/// A pattern that backtracks more counts as not matching.
+/// A pattern that needs more backtracking counts as not matching.
 const MAX_BACKTRACKS: usize = 100_000;
 
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
-//! Requests, replies and notifications over a server's standard streams (JSON-RPC 2.0), framed as the Language Server
-//! Protocol 3.17 says ("Base Protocol"). Anything else, such as a line printed by mistake, is skipped; unlimited output
+//! Requests, replies and notifications over a server's standard streams (JSON-RPC 2.0), framed according to the Language Server
+//! Protocol 3.17 ("Base Protocol"). Anything else, such as a line printed by mistake, is skipped; unlimited output
 //! is an error.
 
 use std::io;
@@ -62,7 +62,7 @@ impl LspConnection {
         self.out.try_send(frame(message)).is_ok()
     }
 
-    /// False if the server accepts no more messages.
+    /// Returns `false` if the server accepts no more messages.
     pub fn notify(&self, method: &str, params: Value) -> bool {
         self.send(&json_rpc::notification(method, params))
     }
@@ -78,7 +78,7 @@ impl LspConnection {
         }
     }
 
-    /// Answers a request of the server; `None` means an unknown method.
+    /// Answers a request from the server; `None` means an unknown method.
     pub fn respond(&self, id: &Value, answer: Option<Value>) {
         let answer = answer.ok_or_else(|| json!({"code": -32601, "message": "not supported"}));
         self.send(&json_rpc::response(id, answer));

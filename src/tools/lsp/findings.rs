@@ -1,5 +1,5 @@
-//! A server's findings by file, which of them are known (from before the model's edits, or already reported), and how
-//! the new ones are told to the model.
+//! A server's diagnostics by file, which of them are known (from before the model's edits, or already reported), and how
+//! the model is told about new ones.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ impl Found {
         self.known.remove(path);
     }
 
-    /// Whether the server has pushed findings for this version since message `after`.
+    /// Whether the server has pushed findings for this version after message number `after`.
     pub fn is_told(&self, path: &Path, version: i32, after: u64) -> bool {
         let of_this = |sent: &Sent| sent.version.is_none_or(|of| of >= i64::from(version));
         self.sent.get(path).is_some_and(|sent| sent.number > after && of_this(sent))
@@ -52,8 +52,8 @@ impl Found {
         self.known.contains_key(path)
     }
 
-    /// Marks the current findings as known. With `answered` only requested ones count: pushed findings come
-    /// from the disk, where the edit is already made.
+    /// Marks the current findings as known. With `answered`, only requested ones count: pushed findings come
+    /// from the disk, which already has the edit.
     pub fn know(&mut self, path: &Path, text: &str, answered: bool) {
         let found =
             if answered { self.pulled.get(path).cloned().unwrap_or_default() } else { self.in_file(path) };
@@ -69,14 +69,14 @@ impl Found {
         found
     }
 
-    /// New findings in the file, which become known.
+    /// New findings in the file; marks them as known.
     pub fn new_in(&mut self, path: &Path, text: &str) -> Vec<Finding> {
         let found = self.in_file(path);
         let known = self.known.insert(path.to_owned(), known(&found, text)).unwrap_or_default();
         not_known(&found, text, &known).into_iter().cloned().collect()
     }
 
-    /// New errors in all other files, which become known.
+    /// New errors in all other files; marks them as known.
     pub fn new_elsewhere(&mut self, except: impl Fn(&Path) -> bool) -> Vec<(PathBuf, Finding)> {
         let mut new = Vec::new();
         for (path, sent) in self.sent.iter().filter(|(path, _)| !except(path)) {
@@ -90,7 +90,7 @@ impl Found {
     }
 }
 
-/// Identifies a finding even if lines above it were added or removed.
+/// Identifies a finding even if lines above it are added or removed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     severity: Severity,
@@ -114,7 +114,7 @@ fn known(findings: &[Finding], text: &str) -> Known {
     known
 }
 
-/// Those not in `known`, worst first, without hints.
+/// Findings not in `known`, worst first, without hints.
 fn not_known<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a Finding> {
     let mut left = known.clone();
     let mut is_new = |finding: &&Finding| match left.get_mut(&key(finding, text)) {
@@ -126,9 +126,9 @@ fn not_known<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a 
     };
     let mut new: Vec<&Finding> = findings.iter().filter(|finding| is_new(finding)).collect();
     new.sort_by_key(|finding| (finding.severity, finding.line, finding.column));
-    // The same finding from the server and from the compiler it runs.
+    // The server and the compiler that it runs may both report it.
     new.dedup_by(|b, a| a.code.is_some() && (a.line, a.column, &a.code) == (b.line, b.column, &b.code));
-    // Other findings on a line with an error are mostly consequences of it.
+    // Other findings on a line with an error are usually caused by it.
     let wrong: HashSet<u32> = new
         .iter()
         .filter(|finding| finding.severity == Severity::Error)
@@ -146,7 +146,7 @@ pub fn line(shown: &str, finding: &Finding, column: usize) -> String {
     format!("{shown}:{}:{column} {severity} {message}{code}", finding.line + 1)
 }
 
-/// The report of one server: the file's own findings, then a few about others. `None` if there are none.
+/// The report of one server: the file's own findings, then a few in others.
 pub fn report(server: &str, own: &[String], elsewhere: &[String]) -> Option<String> {
     let total = own.len() + elsewhere.len();
     if total == 0 {
@@ -181,7 +181,7 @@ mod tests {
     fn only_what_is_new() {
         let before = [finding(0, Severity::Error, "old"), finding(1, Severity::Warning, "old too")];
         let known = known(&before, "a\nb\n");
-        // A line came in above: the same findings, one further down.
+        // A line was inserted above: the same findings, one line down.
         let after = [
             finding(1, Severity::Error, "old"),
             finding(2, Severity::Warning, "old too"),
@@ -193,7 +193,7 @@ mod tests {
         let told: Vec<&str> =
             not_known(&after, "new\na\nb\n", &known).iter().map(|f| f.message.as_str()).collect();
         assert_eq!(told, ["worse", "fresh"]);
-        // The same message in another line is another one.
+        // The same message on another line is a different finding.
         let moved = [finding(0, Severity::Error, "old")];
         assert_eq!(not_known(&moved, "c\n", &known).len(), 1);
     }

@@ -1,4 +1,4 @@
-//! Language servers: started when a file of their language is edited or queried, sandboxed, and kept in sync
+//! Language servers: started when a file in their language is edited or queried, sandboxed, and kept in sync
 //! with the files on disk. `servers` is the session's entry point, `programs` picks the program, `server`
 //! runs it, `findings` filters what is new, `protocol` reads and writes the messages.
 

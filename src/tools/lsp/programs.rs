@@ -1,4 +1,4 @@
-//! Picks the program for a row, and the project folder it is started for.
+//! Picks the program for a row of the table, and the project folder to start it in.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -25,7 +25,7 @@ impl LspProgram {
     }
 }
 
-/// A row's installed programs, preferred first: the project's trusted ones, then `search` (like `PATH`). Reads the disk.
+/// A row's installed programs, best first: the project's trusted ones, then those in `search` (like `PATH`). Reads the disk.
 pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> Vec<LspProgram> {
     let find = |name: &str| {
         let own = projects.iter().find(|path| path.file_name() == Some(OsStr::new(name)));
@@ -53,8 +53,8 @@ pub fn root(row: &LanguageServer, workspace: &Path, file: &Path) -> PathBuf {
     marked.last().unwrap_or(workspace).to_owned()
 }
 
-/// The workspace's languages, most frequent first, each with its server or a suggested one: for `mycode doctor`.
-/// Reads the disk, starts nothing.
+/// For `mycode doctor`: the workspace's languages, most frequent first, each with its server or a suggested one. Reads the
+/// disk, starts nothing.
 pub fn languages(workspace: &Path, loaded: &Loaded) -> Vec<(String, String)> {
     let rows = language_servers::rows(loaded.language_servers.as_ref(), &loaded.own.servers);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,5 +1,4 @@
-//! Converts the protocol's JSON to this folder's types. Servers are inexact, so invalid pieces of a message are
-//! skipped. Facts:
+//! Converts the protocol's JSON to our types. Servers are sloppy, so invalid parts of a message are skipped. Facts:
 //! <https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/>, 2026-11-22.
 
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ pub enum Severity {
     Hint,
 }
 
-/// Lines and columns are 0-based, columns in the server's units.
+/// Lines and columns are 0-based; columns are in the server's units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub line: u32,
@@ -41,14 +40,14 @@ pub struct CodePlace {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Columns are bytes; otherwise UTF-16 units.
+    /// Columns are in bytes instead of UTF-16 units.
     pub utf8: bool,
     /// Findings must be requested; otherwise the server pushes them.
     pub pull: bool,
     pub save: bool,
 }
 
-/// The parameters of `initialize`, claiming only what is implemented.
+/// The parameters of `initialize`; they claim only what is implemented.
 pub fn initialize(root: &Path, name: &str, options: &Value) -> Value {
     let root = uri(root);
     json!({
@@ -71,7 +70,7 @@ pub fn abilities(answer: &Value) -> Abilities {
     }
 }
 
-/// Whether a dynamic registration asks us to pull findings.
+/// Whether a dynamic registration requires us to request findings.
 pub fn registers_pull(params: &Value) -> bool {
     let all = params["registrations"].as_array().into_iter().flatten();
     all.into_iter().any(|one| one["method"] == "textDocument/diagnostic")
@@ -89,7 +88,7 @@ pub fn did_save(path: &Path, text: &str) -> Value {
     json!({"textDocument": {"uri": uri(path)}, "text": text})
 }
 
-/// For `didClose` and `diagnostic`.
+/// Parameters for `didClose` and `diagnostic`.
 pub fn of_file(path: &Path) -> Value {
     json!({"textDocument": {"uri": uri(path)}})
 }
@@ -98,7 +97,7 @@ pub fn files_changed(path: &Path) -> Value {
     json!({"changes": [{"uri": uri(path), "type": 2}]})
 }
 
-/// A position in a file; `references` then include the definition itself.
+/// A position in a file; for `references`, the definition is included.
 pub fn at(path: &Path, line: u32, column: u32) -> Value {
     json!({
         "textDocument": {"uri": uri(path)},
@@ -116,18 +115,18 @@ pub fn configuration(params: &Value, settings: &Value) -> Value {
     Value::Array(answer.collect())
 }
 
-/// Whether findings may change with this progress: not for clangd's background index or rust-analyzer's cache.
+/// Whether findings may change with this progress: not with clangd's background index or rust-analyzer's cache.
 pub fn is_awaited(token: &str) -> bool {
     !["backgroundIndex", "cachePriming"].iter().any(|name| token.contains(name))
 }
 
-/// Pushed findings of a file, with the version they refer to if given.
+/// Pushed findings of a file, with their version if given.
 pub fn published(params: &Value) -> Option<(PathBuf, Option<i64>, Vec<Finding>)> {
     let path = path_of(params["uri"].as_str()?)?;
     Some((path, params["version"].as_i64(), findings(&params["diagnostics"])))
 }
 
-/// Findings that were requested; `None` if unchanged.
+/// Requested findings; `None` if unchanged.
 pub fn pulled(answer: &Value) -> Option<Vec<Finding>> {
     (answer["kind"] != "unchanged").then(|| findings(&answer["items"]))
 }
@@ -184,7 +183,7 @@ pub fn places(answer: Value) -> Vec<CodePlace> {
     places
 }
 
-/// Where the workspace's symbols of exactly this name stand.
+/// Where the workspace's symbols with exactly this name are.
 pub fn places_of(name: &str, answer: &Value) -> Vec<CodePlace> {
     let is_it =
         |symbol: &&Value| text(&symbol["name"]).is_some_and(|known| known.trim_end_matches("()") == name);
@@ -205,7 +204,6 @@ pub fn uri(path: &Path) -> String {
     format!("file://{}", percent_encode(path.as_os_str().as_encoded_bytes(), ESCAPED))
 }
 
-/// The path of a `file://` URI; `None` for anything else.
 pub fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     Some(os::path_of(percent_decode_str(&rest[rest.find('/')?..]).collect()))

@@ -25,16 +25,16 @@ use base::text::one_line;
 const START: Duration = Duration::from_secs(60);
 const UNUSED: Duration = Duration::from_secs(600);
 const END: Duration = Duration::from_millis(500);
-/// A pause this long means no more messages: once the project is known, and before.
+/// A pause this long means no more messages are coming: once the project is known, and before that.
 const QUIET: Duration = Duration::from_millis(120);
 const QUIET_AT_FIRST: Duration = Duration::from_millis(900);
-/// A silence this long about a file means no findings: once the project is known, and before.
+/// No message about a file for this long means no findings: once the project is known, and before that.
 const SILENT: Duration = Duration::from_secs(4);
 const SILENT_AT_FIRST: Duration = Duration::from_secs(10);
 const OPEN: usize = 40;
-/// How often to repeat a request whose findings are reported as out of date.
+/// Repetitions of a request whose findings are out of date.
 const AGAIN: usize = 5;
-/// "Server cancelled" and "content modified": retry.
+/// "Server cancelled" and "content modified", after which the request is repeated.
 const OUT_OF_DATE: [i64; 2] = [-32802, -32801];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum Phase {
     #[default]
     Starting,
     Ready,
-    /// The reason, for users; empty if we stopped it.
+    /// The reason, for users; empty if we stopped the server.
     Ended(String),
 }
 
@@ -58,14 +58,14 @@ struct State {
     abilities: Abilities,
     open: HashMap<PathBuf, Document>,
     found: Found,
-    /// Progress it has announced and not finished.
+    /// Progress that was announced and isn't finished.
     busy: HashSet<String>,
-    /// Counts every change of findings or progress.
+    /// Counts all changes of findings or progress.
     events: u64,
     refreshes: u64,
     was_ready: bool,
     leaving: bool,
-    /// It has been quiet once after reading the project.
+    /// It has been quiet once since reading the project.
     settled_once: bool,
     told_needs: bool,
 }
@@ -184,7 +184,7 @@ impl RunningServer {
         self.state.lock().settled_once
     }
 
-    /// What its project lacks, the first time.
+    /// What the server's project lacks; only the first time.
     pub fn lacks(&self, row: &LanguageServer) -> Option<String> {
         let is_there = |name: &String| self.root.ancestors().any(|folder| folder.join(name).exists());
         let (_, told) = row.needs.iter().find(|(name, _)| !is_there(name))?;
@@ -294,7 +294,7 @@ impl RunningServer {
                 let shown = self.show(path, language, before);
                 self.settled(&shown, limit).await;
             }
-            // Findings pushed by a pull server come from the disk, where the edit is already made.
+            // What a pull server pushes comes from the disk, which already has the edit.
             self.state.lock().found.know(path, before, pull);
         }
         if known || !pull {
@@ -352,7 +352,7 @@ impl RunningServer {
         }
     }
 
-    /// Waits for all findings on what was shown; returns whether they are complete.
+    /// Waits for all findings about what was shown; returns whether they are complete.
     pub async fn settled(&self, shown: &Shown, limit: Duration) -> bool {
         let end = Instant::now() + limit;
         let settled = async {
@@ -371,7 +371,7 @@ impl RunningServer {
         timeout_at(end, settled).await.unwrap_or(false)
     }
 
-    /// Waits for findings on this version of the file, or requests them.
+    /// Waits for findings about this version of the file, or requests them.
     async fn looked_at(&self, shown: &Shown) -> bool {
         if !self.state.lock().abilities.pull {
             let told = |state: &State| {
@@ -421,7 +421,7 @@ impl RunningServer {
         self.state.lock().found.new_in(path, text)
     }
 
-    /// New errors in files the server wasn't shown, which become known.
+    /// New errors in files that the server wasn't shown; marks them as known.
     pub fn new_elsewhere(&self, except: &Path) -> Vec<(PathBuf, Finding)> {
         let mut state = self.state.lock();
         let State { found, open, .. } = &mut *state;

@@ -24,20 +24,20 @@ use base::process::task;
 use guard::sandbox::launch;
 use guard::sandbox::session::{self, Sandbox};
 
-/// How long an edit waits for findings: at first, for a server that answers in time, and for a slow one.
+/// How long an edit waits for findings: the first time, for a server that answers in time, and for a slow one.
 const FIRST_WAIT: Duration = Duration::from_millis(1_000);
 const WAIT: Duration = Duration::from_millis(1_500);
 const SHORT_WAIT: Duration = Duration::from_millis(200);
-/// How long the end of a turn waits: for servers that know the project, and for one still reading it.
+/// How long the end of a turn waits: for servers that know the project, and for those still reading it.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 const LAST_WAIT_AT_FIRST: Duration = Duration::from_secs(8);
 const FIND: Duration = Duration::from_secs(90);
 const FIND_BEFORE: Duration = Duration::from_secs(20);
 const RUNNING: usize = 6;
-/// The pause after a first crash; it doubles with each, up to the longest.
+/// The pause after a first crash; it doubles with each further crash, up to the limit.
 const PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
-/// A server that ran this long before it crashed starts with a clean record.
+/// After running this long, a crashed server counts as reliable again.
 const RAN_WELL: Duration = Duration::from_secs(300);
 const TEXT_BYTES: usize = 2 * 1024 * 1024;
 
@@ -57,7 +57,7 @@ pub struct ServersSetup {
     /// `None` if the user wants them unsandboxed.
     pub sandbox: Option<Arc<Sandbox>>,
     pub setting: Option<ServersSetting>,
-    /// Their definitions of servers.
+    /// Plugin files that define servers.
     pub plugins: Vec<AgentFile>,
     pub projects: Vec<PathBuf>,
 }
@@ -95,7 +95,7 @@ struct Inner {
     state: Mutex<State>,
     starting: tokio::sync::Mutex<()>,
     edited: watch::Sender<()>,
-    /// For findings on edits. What the last edit's wait didn't see of them is late.
+    /// Searches for findings about edits. What the last edit didn't wait for is reported late.
     searches: tokio::sync::Mutex<JoinSet<Option<String>>>,
 }
 
@@ -119,7 +119,7 @@ impl LanguageServers {
         Self::new(ServersSetup { setting: Some(ServersSetting::All(false)), ..ServersSetup::default() })
     }
 
-    /// The row of a file in the workspace: its name and content, and the file's language.
+    /// The table row for a file in the workspace (name and content), and the file's language.
     fn row(&self, file: &Path) -> Option<(&str, &LanguageServer, &str)> {
         let setup = &self.0.setup;
         let rows = || language_servers::rows(setup.setting.as_ref(), &setup.plugins);
@@ -138,7 +138,7 @@ impl LanguageServers {
         state.last += 1;
         let number = state.last;
         state.latest.insert(file.to_owned(), number);
-        // Merge several edits of a file: the first has the original text, the last the result.
+        // Merge several edits of a file: the first has the original text, the last has the result.
         let earlier = state.edits.iter().position(|edit| edit.path == file);
         let before = match earlier.map(|at| state.edits.remove(at)) {
             Some(earlier) => earlier.before,
@@ -185,7 +185,7 @@ impl LanguageServers {
         let _ = self.0.edited.subscribe().wait_for(is_later).await;
     }
 
-    /// Reports what is new after an edit; `None` also if the file is edited again meanwhile.
+    /// Reports what is new after an edit; `None` also if the file is edited again in the meantime.
     async fn look_at(&self, edit: Edit) -> Option<String> {
         let (_, row, language) = self.row(&edit.path)?;
         let server = self.server(&edit.path).await.ok()?;
@@ -225,7 +225,7 @@ impl LanguageServers {
     /// A file's server, started if necessary and ready for queries.
     pub async fn server(&self, file: &Path) -> Result<Arc<RunningServer>, NoServer> {
         loop {
-            // One at a time, or two edits would start two servers.
+            // One at a time, because two edits could start two servers.
             let server = {
                 let _alone = self.0.starting.lock().await;
                 let (servers, file) = (self.clone(), file.to_owned());
@@ -271,7 +271,7 @@ impl LanguageServers {
             }
             program
         };
-        // Not under the lock, which the engine's task takes too; `starting` keeps a second one from being started.
+        // Don't hold the lock, which the engine's task takes too; `starting` prevents a second start.
         let started = self.start(row, program, root.clone());
         let mut state = self.0.state.lock();
         let slot = state.slots.entry((name.to_owned(), root)).or_default();
@@ -361,7 +361,7 @@ impl LanguageServers {
 }
 
 impl Slot {
-    /// If it never became ready, the next program is tried, otherwise it pauses. One that we stopped just restarts.
+    /// If it never became ready, the next program is tried or it pauses. A server that we stopped just restarts.
     fn ended(&mut self, server: &RunningServer) {
         let Phase::Ended(why) = server.phase() else { return };
         if why.is_empty() {
@@ -386,7 +386,7 @@ impl Slot {
     }
 }
 
-/// What the searches found within `limit`, and whether all of them ended. One that panics has found nothing.
+/// What the searches found within `limit`, and whether all have ended. A search that panics has found nothing.
 async fn reports(
     searches: &mut JoinSet<Option<String>>,
     limit: Duration,
@@ -410,7 +410,7 @@ fn is_alive(server: &RunningServer) -> bool {
     !matches!(server.phase(), Phase::Ended(_))
 }
 
-/// Characters before a column given in the server's units.
+/// The number of characters before a column in the server's units.
 pub fn characters(line: &str, column: u32, bytes: bool) -> usize {
     let size = |c: char| if bytes { c.len_utf8() } else { c.len_utf16() };
     let ends = line.chars().scan(0, |end, c| Some(std::mem::replace(end, *end + size(c))));

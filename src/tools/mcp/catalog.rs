@@ -1,5 +1,5 @@
-//! What a server offers, what a call of it returns, and what servers offered last time: the model can be shown names
-//! without starting servers. A server whose configuration has changed is unknown again.
+//! What a server offers, what its calls return, and what servers offered last time, so that the model can be shown names
+//! without starting servers. After a change of its configuration, a server counts as unknown.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,7 +23,7 @@ pub struct Catalog {
     pub tools: Vec<Tool>,
     pub prompts: Vec<Prompt>,
     pub resources: Vec<Resource>,
-    /// Whether [`READER`] is ours, not offered by the server.
+    /// Whether [`READER`] is our tool and not the server's.
     has_reader: bool,
 }
 
@@ -87,7 +87,7 @@ pub enum Content {
 #[derive(Clone, Debug, Default)]
 pub struct CallResult {
     pub content: Vec<Content>,
-    /// The server reports a failed call; the content says why.
+    /// The call failed; the content says why.
     pub failed: bool,
 }
 
@@ -104,10 +104,10 @@ pub struct LearnedServer {
     pub prompts: Vec<CommandRow>,
 }
 
-/// By the hash of a server's configuration.
+/// By the hash of the server's configuration.
 type All = BTreeMap<String, LearnedServer>;
 
-/// The file of all servers. Methods block.
+/// The file with what was learned about all servers. Methods block.
 #[derive(Clone, Debug)]
 pub struct Learned(PathBuf);
 

@@ -14,7 +14,7 @@ use base::text::{one_line, plural};
 
 const ABOUT_CHARS: usize = 70;
 
-/// One server and its full catalog; starts it.
+/// One server with its full catalog; starts the server.
 pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpError> {
     let (mut out, catalog) = head(servers, server).await?;
     let of = &server.name;
@@ -31,7 +31,7 @@ pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpEr
     Ok(out)
 }
 
-/// A summary of all servers, for the chat; starts them.
+/// A summary of all servers for the chat; starts them.
 pub async fn all(servers: &Servers) -> String {
     let each = servers.all().into_iter().map(async |server| match head(servers, &server).await {
         Ok((head, catalog)) => {
@@ -77,7 +77,7 @@ pub fn state(server: &Server) -> &'static str {
     }
 }
 
-/// As `codex mcp list --json` has it (0.171.0), without the values of variables and headers: they may be keys.
+/// Like `codex mcp list --json` (0.171.0), but without the values of variables and headers, which may be keys.
 pub fn as_codex(server: &Server, signed_in: bool) -> Value {
     let names = |pairs: &[(String, String)]| {
         let hidden = pairs.iter().map(|(name, _)| (name.clone(), "*****".into()));

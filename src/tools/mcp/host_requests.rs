@@ -1,4 +1,4 @@
-//! What the program that started us asks of the servers (`SDKControlMcpSetServersRequest` and `SDKControlMcpReadResourceRequest`
+//! The host program's requests about servers (`SDKControlMcpSetServersRequest` and `SDKControlMcpReadResourceRequest`
 //! of `@anthropic-ai/claude-agent-sdk` 0.3.332).
 
 use futures_util::future::join_all;
@@ -10,7 +10,7 @@ use super::servers::{self, Servers};
 use base::config::files::load::Loaded;
 use base::config::trusted::agent_files::AgentFile;
 
-/// The only resources that this protocol reads: pages of tools for people.
+/// The only resources that this protocol reads: tools' pages for people.
 const PAGE: &str = "ui://";
 
 pub async fn set_servers(servers: &Servers, loaded: &Loaded, wanted: &Value) -> Value {

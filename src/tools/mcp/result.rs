@@ -1,4 +1,4 @@
-//! Converts a server's result to an envelope: joined texts, images for the model, other bytes as files.
+//! Converts a server's result to an envelope: texts are joined, images go to the model, other bytes to files.
 
 use super::catalog::{CallResult, Content};
 use crate::cx::ToolCx;
@@ -6,7 +6,7 @@ use base::model::envelope::{Envelope, ErrorCode};
 use base::text::human_bytes;
 
 const BODY: &str = "content";
-/// As Node and Python name it.
+/// How Node and Python report it.
 const READ_ONLY: [&str; 2] = ["EROFS", "Read-only file system"];
 const WHERE_IT_WRITES: &str = "In the sandbox this server writes only in the workspace and in a home of its own. The user can give \
     it the file's place in a variable of its entry in mcp_servers.json, or open a folder there: \"sandbox\": {\"folders\": [\"/FOLDER\"]}";

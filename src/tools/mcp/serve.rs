@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use base::model::call::ToolSpec;
 
-/// How often a client that asked for progress hears that its call is still running.
+/// How often a client that requested progress is told that its call is still running.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 pub trait OfferedTools: Send + Sync + 'static {

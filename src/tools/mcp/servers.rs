@@ -1,5 +1,5 @@
-//! The servers of a session: started on first use and kept. After a failure a server restarts on the next
-//! use, after a pause that doubles each time.
+//! A session's servers: started on first use and kept. A failed server restarts on its next use,
+//! after a pause that doubles each time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use base::config::files::load::Loaded;
 use base::config::trusted::agent_files::AgentFile;
 use base::process::task;
 
-/// Sign-in attempts per use: a server that refuses every token must not ask forever.
+/// Sign-in attempts per use, because a server might refuse every token.
 const SIGN_INS: usize = 3;
 /// There is no pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 const LISTED_CHARS: usize = 160;
 
-/// The servers of these files, and problems. No server leaves a sandbox that the administrator locked.
+/// The servers in these files, and problems. If the administrator locked the sandbox, all servers are sandboxed.
 pub fn configured(files: &[AgentFile], loaded: &Loaded) -> (Vec<Server>, Vec<String>) {
     let (mut all, problems) = read(files, loaded.work.sandbox);
     let locked = loaded.work.sandbox && loaded.admin.lock("sandbox").is_some();
@@ -60,7 +60,7 @@ struct Slot {
     state: sync::Mutex<State>,
     known: Mutex<LearnedServer>,
     is_off: AtomicBool,
-    /// The program that started us named it during the session, or serves it.
+    /// The host program added it during the session, or serves it.
     is_replaceable: AtomicBool,
 }
 
@@ -84,12 +84,12 @@ pub struct Servers {
     slots: RwLock<Vec<Arc<Slot>>>,
     pub place: ServerPlace,
     learned: Learned,
-    /// Since the model was told of them.
+    /// Whether servers changed since the model was told.
     changed: AtomicBool,
 }
 
 impl Servers {
-    /// Only enabled ones. Reads what was learned about them. Blocks.
+    /// Keeps the enabled servers, and reads what was learned about them. Blocks.
     pub fn new(servers: Vec<Server>, place: ServerPlace) -> Self {
         let learned = Learned::new(&place.state);
         let mut known = if servers.is_empty() { BTreeMap::new() } else { learned.read() };
@@ -105,7 +105,7 @@ impl Servers {
         self.slots.read().iter().map(|slot| Arc::clone(&slot.server)).collect()
     }
 
-    /// Puts these in place of what an earlier call named; the names that were added, and those removed.
+    /// Replaces the servers of an earlier call with these; returns the names that were added and removed.
     pub fn replace(&self, wanted: Vec<Server>) -> (Vec<String>, Vec<String>) {
         let mut slots = self.slots.write();
         let name = |slot: &Arc<Slot>| slot.server.name.clone();
@@ -134,7 +134,7 @@ impl Servers {
         self.all().iter().map(|server| listed(&server.name, &self.known(&server.name).tools)).collect()
     }
 
-    /// For the model, if they were replaced since it was told.
+    /// Tells the model if servers changed.
     pub fn news(&self) -> Option<String> {
         let changed = self.changed.swap(false, Ordering::Relaxed);
         changed.then(|| format!("The tools of MCP servers are now: {}.", self.listed().join("; ")))
@@ -182,7 +182,6 @@ impl Servers {
         })
     }
 
-    /// Cached until the server reports a change.
     pub async fn catalog(&self, server: &str) -> Result<Arc<Catalog>, McpError> {
         let slot = &*self.slot(server)?;
         let known = {
@@ -200,7 +199,7 @@ impl Servers {
             return Ok(known);
         }
         let mut catalog = self.with(server, |connection| async move { connection.catalog().await }).await?;
-        // An invalid name can be neither shown nor called.
+        // A tool with an invalid name can't be shown or called.
         let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_control);
         catalog.tools.retain(|tool| is_name(&tool.name) && slot.server.offers(&tool.name));
         let catalog = Arc::new(catalog);
@@ -225,11 +224,11 @@ impl Servers {
         if slot.is_off.load(Ordering::Relaxed) { Err(McpError::Off) } else { Ok(slot) }
     }
 
-    /// The tools of a server that is turned off stay listed, since requests don't change within a session.
+    /// Switches a server on or off. Its tools stay listed, because requests don't change within a session.
     pub fn switch(&self, server: &str, on: bool) {
         for slot in self.slots.read().iter().filter(|slot| slot.server.name == server) {
             slot.is_off.store(!on, Ordering::Relaxed);
-            // One that is just being started ends after the call it was started for.
+            // A server that is just starting will end after the call that started it.
             if let Some(mut state) = slot.state.try_lock().ok().filter(|_| !on) {
                 (state.connection, state.catalog) = (None, None);
             }
@@ -281,7 +280,7 @@ impl Servers {
     }
 }
 
-/// `github.{create_issue, list_issues, +9}`.
+/// Such as `github.{create_issue, list_issues, +9}`.
 fn listed(server: &str, tools: &[LearnedTool]) -> String {
     if tools.is_empty() {
         return format!("{server}.* (MCP)");

@@ -1,4 +1,4 @@
-//! The servers' tools, named `server.tool`: listed from what was learned last time, called on demand.
+//! The servers' tools, named `server.tool`: listed as learned last time, called on demand.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use guard::policy::access::Access;
 pub struct McpSource(pub Arc<Servers>);
 
 impl McpSource {
-    /// Splits `server.tool`, or `mcp__server__tool` as other agents write it; the tool may be missing.
+    /// Splits `server.tool`, or other agents' `mcp__server__tool`; the tool may be missing.
     fn split<'a>(&self, name: &'a str) -> Option<(String, Option<&'a str>)> {
         let bare = name.strip_prefix("mcp__").or_else(|| name.strip_prefix("mcp_")).unwrap_or(name);
-        // Longest first, since one name may be a prefix of another.
+        // Longest first, because one name may be a prefix of another.
         let mut servers = self.0.all();
         servers.sort_by_key(|server| std::cmp::Reverse(server.name.len()));
         servers.into_iter().find_map(|server| {
@@ -108,7 +108,7 @@ fn spec(server: &str, tool: &Tool) -> ToolSpec {
     }
 }
 
-/// Models don't always write a name exactly as the server does.
+/// Models don't always spell a name exactly as the server does.
 fn find<'a>(catalog: &'a Catalog, server: &str, name: &str) -> Result<&'a Tool, ToolError> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
     let exact = catalog.tools.iter().find(|tool| tool.name == name);
@@ -127,7 +127,7 @@ fn failed(server: &str, error: &McpError) -> ToolError {
             return ToolError::model(ErrorCode::Interrupted, message);
         }
         McpError::Off => (ErrorCode::InvalidParam, "; continue without it".to_owned()),
-        // Servers answer so when their own request fails, too.
+        // Servers also answer this when their own request fails.
         McpError::Refused(_) => (ErrorCode::ExecutionError, String::new()),
         McpError::Timeout(..) | McpError::Hung(..) => (ErrorCode::Timeout, String::new()),
         McpError::SignIn { .. } => {

@@ -1,4 +1,4 @@
-//! Server references in a user's message: `@server:uri` is a resource, `/server:prompt` a prompt.
+//! References to servers in a user's message: `@server:uri` is a resource, `/server:prompt` a prompt.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::servers::Servers;
 use crate::output::{Keep, Limits, Spill};
 use base::protocol::event::CommandRow;
 
-/// Resources per message; others can be requested in the next one.
+/// Resources per message; more can be requested in the next one.
 const MAX_RESOURCES: usize = 5;
 
-/// Arguments are `name=value`, or in order, with the last taking the rest.
+/// Arguments are `name=value`, or positional with the last one taking the rest.
 pub async fn prompt(
     servers: &Servers,
     text: &str,

@@ -1,4 +1,4 @@
-//! MoreTools: the one tool in every request that calls, shows and searches all others. Schemas arrive as
+//! MoreTools: the one tool in every request that calls, shows and searches all others. Schemas are sent as
 //! results, so the request prefix stays unchanged and cached.
 
 use std::borrow::Cow;
@@ -18,15 +18,15 @@ use base::text::{elide, one_line};
 use evidence::terms::translate;
 
 pub const NAME: &str = "MoreTools";
-/// Characters of the names listed in every request: about 60 tokens.
+/// Characters of the names listed in every request, about 60 tokens.
 const LISTED_CHARS: usize = 190;
-/// Where the servers alone need more.
+/// The limit if the servers alone need more.
 const MOST_LISTED_CHARS: usize = 300;
-/// Shown in full. Of 180 plain questions on 198 tools of 15 real servers, 158 found theirs among these, and 172 with the
-/// [`IN_A_LINE`] after them: in fewer tokens than five in full and the names of ten.
+/// Results shown in full. Of 180 plain questions about 198 tools of 15 real servers, 158 found theirs among these, and 172
+/// with the [`IN_A_LINE`] after them, in fewer tokens than five in full and the names of ten.
 const FOUND: usize = 3;
 const IN_A_LINE: usize = 9;
-/// A server with more only lists its tools.
+/// A server with more tools only lists them.
 const DESCRIBED_TOOLS: usize = 5;
 const SERVERS_CHARS: usize = 300;
 const FOUND_CHARS: usize = 400;
@@ -52,7 +52,7 @@ impl MoreTools {
         let all: Vec<String> = self.sources.iter().flat_map(|source| source.listed()).collect();
         let mut listing = String::new();
         for (at, one) in all.iter().enumerate() {
-            // Space that one source doesn't use is available to the others.
+            // Room that one source doesn't need is available to the others.
             let room = LISTED_CHARS.saturating_sub(listing.len()) / (all.len() - at);
             let one = shortened(one, room.saturating_sub("; ".len()));
             if listing.len() + one.len() > MOST_LISTED_CHARS {
@@ -149,7 +149,7 @@ enum Wish {
 }
 
 impl Wish {
-    /// The tool's arguments may be next to its name, or a string containing JSON.
+    /// The tool's arguments may be next to its name, or a JSON string.
     fn of(args: Value) -> Result<Self, ToolError> {
         let mut given = match args {
             Value::Object(given) => given,
@@ -176,7 +176,7 @@ impl Wish {
     }
 }
 
-/// Shows schemas: of one name, or of search results. Changes nothing.
+/// Shows the schema of one tool or of search results. Read-only.
 struct Lookup {
     sources: Arc<[Arc<dyn ToolSource>]>,
     name: Option<String>,
@@ -243,7 +243,7 @@ fn described(spec: &ToolSpec, short: bool) -> String {
     }
 }
 
-/// The description, and the parameters with what they mean and take.
+/// The text that is searched: the description, and the parameters with their meanings and values.
 fn searched(spec: &ToolSpec) -> String {
     let mut text = spec.description.to_string();
     for (name, parameter) in spec.schema["properties"].as_object().into_iter().flatten() {
@@ -261,7 +261,7 @@ fn in_a_line(called: &str, spec: &ToolSpec) -> String {
     format!("{called}: {about}").trim_end_matches([':', ' ']).to_owned()
 }
 
-/// `Name {url, k?}`.
+/// Such as `Name {url, k?}`.
 pub fn with_arguments(spec: &ToolSpec) -> String {
     let names = spec.schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
     let names =
@@ -269,7 +269,7 @@ pub fn with_arguments(spec: &ToolSpec) -> String {
     format!("{} {{{}}}", spec.name, names.collect::<Vec<_>>().join(", "))
 }
 
-/// Their names alone list what they have.
+/// The names of the servers, which list their tools.
 fn servers(specs: &[ToolSpec]) -> String {
     let mut names: Vec<&str> = specs.iter().filter_map(|spec| Some(spec.name.split_once('.')?.0)).collect();
     names.dedup();
@@ -354,7 +354,7 @@ mod tests {
         assert!(MoreTools::new(Arc::from([])).is_none());
     }
 
-    /// What a request grows by when everything is set up and nothing used, besides the Skill tool's 110.
+    /// The request's size with everything set up and nothing used, apart from the Skill tool's 110 tokens.
     #[test]
     fn the_listing_stays_small_however_many_there_are() {
         struct Many;

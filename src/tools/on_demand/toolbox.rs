@@ -1,5 +1,5 @@
-//! All tools of an agent: those in every request, and the one that gives access to the rest. Of those our own are listed
-//! with their arguments, so that most calls don't need the schema.
+//! All tools of an agent: those in every request, and the one that gives access to the rest. Our own on-demand tools are
+//! listed with their arguments, so that most calls don't need the schema.
 
 use std::sync::Arc;
 
@@ -28,12 +28,12 @@ pub fn tools(
     tools
 }
 
-/// Tools not shown to the model. If the user has set up servers, they stay available in a small window too.
+/// Tools not shown to the model. Servers set up by the user stay available even in a small window.
 pub fn left_out(small_window: bool, interactive: bool, sources: &[Arc<dyn ToolSource>]) -> Vec<&'static str> {
     let has_servers = sources.iter().any(|source| !source.listed().is_empty());
     let left_out = |name: &&str| small_window && !(has_servers && *name == more_tools::NAME);
     let mut names: Vec<&str> = registry::DISPENSABLE.into_iter().filter(left_out).collect();
-    // It can be called, and says that nobody answers.
+    // It can still be called, and answers that no user is there.
     names.extend((!interactive).then_some(AskUser::NAME));
     names
 }

@@ -1,4 +1,4 @@
-//! AskUser: the model asks the user. Refused where no user can answer.
+//! AskUser: the model asks the user. Refused if no user can answer.
 
 use std::sync::Arc;
 

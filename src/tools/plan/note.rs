@@ -1,4 +1,4 @@
-//! Note: what the project should remember. The note store does the work; this tool words the answers.
+//! Note: saves and finds project notes. The note store does the work; this tool words the answers.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Where none is named, the other arguments say which.
+    /// If not given, it follows from the other arguments.
     fn action(&self) -> NoteAction {
         let meant = match (&self.id, &self.content, &self.query) {
             (None, Some(_), _) => NoteAction::Create,
@@ -85,7 +85,7 @@ impl TypedTool for NoteTool {
         schema
     }
 
-    /// Notes need no extra approval where writing is allowed: this tool can only write to the notes folder
+    /// Notes need no extra approval where writing is allowed: this tool writes only to the notes folder
     /// and never overwrites another's text.
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(match args.action() {

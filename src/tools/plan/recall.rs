@@ -13,7 +13,7 @@ use base::model::item::ItemId;
 use base::model::observation::{Observation, Recalled};
 use base::text;
 
-/// Bytes and lines of one page: below the general output limits, so that it is never cut.
+/// Bytes and lines of a page; below the general output limits, so that it is never cut.
 const PAGE_BYTES: usize = 24 * 1024;
 const PAGE_LINES: usize = 1_500;
 const MATCHES: usize = 8;

@@ -1,4 +1,4 @@
-//! Skill: loads a skill's instructions. Listed only if there are skills; some run in a sub-agent.
+//! Skill: loads a skill's instructions. Offered only if there are skills; some run in a sub-agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct SkillTool {
 }
 
 impl SkillTool {
-    /// `None` without skills for the model.
+    /// `None` if there are no skills for the model.
     pub fn boxed(skills: &Arc<SkillSet>) -> Option<Box<dyn Tool>> {
         let tool = || Box::new(Self { skills: Arc::clone(skills) }) as Box<dyn Tool>;
         skills.for_model().next().is_some().then(tool)

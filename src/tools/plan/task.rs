@@ -1,4 +1,4 @@
-//! Task: part of the work in a separate window. Returns a short answer; Recall finds the rest.
+//! Task: does part of the work in a separate window. Returns a short answer; Recall finds the rest.
 
 use std::io;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use guard::redact::detector::TextSource;
 
 /// Maximum answer, in bytes: about two thousand tokens.
 const ANSWER_BYTES: usize = 8_000;
-/// A sub-agent must interrupt its own call and write its log.
+/// Time for a sub-agent to interrupt its own call and write its log.
 pub const CLEAN_UP: Duration = Duration::from_secs(2);
 const NAMED_FILES: usize = 12;
 
@@ -111,7 +111,7 @@ fn start(agents: &Arc<dyn SubAgents>, task: SubTask, title: &str, cx: &ToolCx) -
     let job = cx.shell.jobs.begin(title, path, JobKind::Agent).map_err(failed)?;
     let own = ToolCx {
         cancel: job.cancel.clone(),
-        // It must not keep alive the jobs of which it is one.
+        // A new shell, because a job must not keep the list of jobs alive.
         shell: Arc::new(Shell::new(cx.shell.cwd())),
         progress: Arc::new(|_| {}),
         ..cx.clone()

@@ -19,7 +19,7 @@ impl TodoBoard {
     }
 }
 
-/// `[2/5] In progress: … Pending: …; …`, at most 300 characters; `None` if nothing is open.
+/// Such as `[2/5] In progress: … Pending: …; …`, at most 300 characters; `None` if nothing is open.
 pub fn recap(todos: &[Todo]) -> Option<String> {
     let count = |status| todos.iter().filter(|todo| todo.status == status).count();
     let of = |status| {

@@ -1,4 +1,4 @@
-//! Bash: one command line, run in the folder where the last one ended. `base::process` limits the process.
+//! Bash: one command line, run in the folder where the previous one ended. `base::process` limits the process.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,9 +23,9 @@ use guard::sandbox::spec::Confinement;
 use guard::sandbox::{launch, probe};
 use guard::shell::interpret::call::{Arg, Call};
 
-/// Offered only where services may outlive the run.
+/// Offered only if services may outlive the run.
 pub const KEEP_ARGUMENT: &str = "keep? boolean";
-/// On a line of its own: the user is shown the first.
+/// On its own line, because the user sees only the first one.
 const OWN_NUMBERS: &str = "\nThe pids in its pid files don't work with `kill`: stop it with Job.";
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
@@ -123,7 +123,7 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
         given => given.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS),
     };
     let asked = Duration::from_millis(timeout_ms);
-    // A command must leave time to say how far the work is.
+    // Leave enough time before the deadline to report progress.
     let timeout = cx.deadline.map_or(asked, |deadline| asked.min(deadline.longest_wait().max(SHORTEST_WAIT)));
     Ok((start_folder(args, cx)?, timeout))
 }
@@ -179,7 +179,7 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     Ok(read.envelope(format!("background job {id}: {}{lost}{numbers}", read.status()), begun))
 }
 
-/// Where the command starts. A remembered folder that is gone is dropped, or every later call would fail too.
+/// The command's working folder. A remembered folder that no longer exists is dropped, or every later call would fail.
 fn start_folder(args: &Args, cx: &ToolCx) -> Result<PathBuf, ToolError> {
     if let Some(directory) = &args.directory {
         let target = target(cx, directory)?;

@@ -1,8 +1,8 @@
-//! Converts a command's output, whatever bytes it contains, to text that can be shown.
+//! Converts a command's output, whatever its bytes, to text that can be shown.
 
 use base::format::encoding::looks_binary;
 
-/// Runs of meaningless binary data shrink to one `�`.
+/// Shrinks runs of binary data to one `�`.
 pub(crate) fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let odd = |c: char| {

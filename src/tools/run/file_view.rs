@@ -1,5 +1,5 @@
-//! Counts the files that a command shows (`cat`, `head`, `sed -n`, …) as seen. Which lines the model may edit is
-//! decided by what was shown; here only which files it knows.
+//! Counts files that a command shows (`cat`, `head`, `sed -n`, …) as seen. Which lines the model may edit depends
+//! on the shown lines; this only decides which files it knows.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,14 +14,14 @@ use base::search::words::listed;
 use base::{file, path};
 use guard::shell::interpret::call::{Arg, Call};
 
-/// Programs that print lines of the files they are given.
+/// Programs that print lines of their argument files.
 const SHOW: &str = "cat less more bat batcat nl head tail sed awk gawk mawk";
 const FILES: usize = 20;
-/// A shorter line stands in too many files.
+/// Shorter lines occur in too many files.
 const TELLING_BYTES: usize = 4;
 
-/// Marks files as seen of which the output has lines. Returns the view if it is only lines of one file, all of it
-/// shown (`whole`).
+/// Marks files as seen if the output contains lines of them. Returns the view if the output is exactly part of one file and
+/// was shown in full (`whole`).
 pub(crate) fn of_command(cx: &ToolCx, printed: &[u8], whole: bool) -> Option<View> {
     let lines: HashSet<&[u8]> = printed.split(|byte| *byte == b'\n').map(telling).collect();
     let changes = |call: &Call| call.args().iter().any(|arg| arg.text.starts_with("-i"));
@@ -36,7 +36,7 @@ pub(crate) fn of_command(cx: &ToolCx, printed: &[u8], whole: bool) -> Option<Vie
     views.fold(None, |one, view| one.or(Some(view)))
 }
 
-/// The line as it may stand in a file: without its number, and empty if too short to tell.
+/// The line as it may be in a file: without a line number; empty if too short to identify it.
 fn telling(line: &[u8]) -> &[u8] {
     let digits = line.trim_ascii_start().iter().take_while(|byte| byte.is_ascii_digit()).count();
     let numbered = line.trim_ascii_start()[digits..].strip_prefix(b"\t").filter(|_| digits > 0);
@@ -60,7 +60,7 @@ fn of_file(
         return None;
     }
     let hash = file::hash(&bytes);
-    // What this very command has changed is told apart.
+    // Changes by this command itself are reported separately.
     let told = cx
         .files
         .get(&resolved.canonical)
@@ -80,7 +80,7 @@ fn of_file(
     })
 }
 
-/// The first and last line of the file's only part that is exactly this text.
+/// The first and last line of this exact text, if it occurs only once.
 fn only_place(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     let starts_line = |at: &usize| *at == 0 || bytes[*at - 1] == b'\n';
     let mut places = memmem::find_iter(bytes, text).filter(starts_line);

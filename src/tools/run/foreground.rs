@@ -1,4 +1,4 @@
-//! A command that its call waits for, and that goes on as a job at its time limit or when the user says so.
+//! A command that its call waits for. At its time limit, or at the user's request, it continues as a job.
 
 use std::ffi::OsString;
 use std::io;
@@ -19,9 +19,9 @@ use base::process::run::{self as process, CommandOutcome, CommandSpec};
 use base::process::{programs, task};
 use guard::sandbox::launch;
 
-/// The file descriptor on which the shell reports its last folder: too high for scripts to use.
+/// The file descriptor on which the shell reports its last folder; too high for scripts to use.
 const CWD_REPORT_FD: i32 = 62;
-/// The simplest shells only know one-digit descriptors.
+/// The simplest shells know only one-digit descriptors.
 const CWD_REPORT_FD_SH: i32 = 7;
 
 pub async fn wait(run: CommandRun, cx: &ToolCx) -> ToolOutcome {
@@ -30,7 +30,7 @@ pub async fn wait(run: CommandRun, cx: &ToolCx) -> ToolOutcome {
     wait_in(&run, cx, (shell, report_fd)).await.map_err(not_started)?
 }
 
-/// `shell` comes with the descriptor for its last folder.
+/// `shell` includes the descriptor for its last folder.
 async fn wait_in(command: &CommandRun, cx: &ToolCx, shell: (&str, i32)) -> io::Result<ToolOutcome> {
     let mut run = Foreground::start(command, cx, shell)?;
     let command = command.clone();
@@ -69,10 +69,10 @@ fn not_started(error: io::Error) -> ToolError {
 /// A command that the call waits for. Dropping it ends the command, unless it has become a job.
 struct Foreground {
     task: JoinHandle<io::Result<CommandOutcome>>,
-    /// The command reached its time limit and goes on; its output is in this file.
+    /// Signals that the command continues past its time limit; its output is in this file.
     goes_on: oneshot::Receiver<PathBuf>,
     begun: Instant,
-    /// The job that its output belongs to from its time limit on.
+    /// The job that gets its output after the time limit.
     job: Arc<OnceLock<Arc<BackgroundJob>>>,
     cancel: CancellationToken,
     guard: Option<DropGuard>,
@@ -80,7 +80,7 @@ struct Foreground {
 
 impl Foreground {
     fn start(run: &CommandRun, cx: &ToolCx, (shell, side_fd): (&str, i32)) -> io::Result<Self> {
-        // The shell's last folder comes back on a separate pipe, however the command exits. `eval` makes error
+        // The shell's last folder comes back on a separate pipe, however the command exits. With `eval`, error
         // messages quote only the command.
         let script = format!(
             "trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\""

@@ -1,5 +1,5 @@
-//! What helps a model after a command, said once per session: a program that is missing, a place that can't be written, a wait that was
-//! slept through; and why the network failed.
+//! Hints after a command, each once per session: a missing program, a place that can't be written, a needless sleep; and why
+//! the network failed.
 
 use crate::cx::ToolCx;
 use base::pattern::Pattern;
@@ -7,7 +7,7 @@ use base::process::programs;
 use base::process::run::Exit;
 use guard::sandbox::spec::Confinement;
 
-/// By signal 15.
+/// Exit code after SIGTERM.
 const TERMINATED: i32 = 143;
 const LAST_LINES: usize = 3;
 const LONG_SLEEP_S: u64 = 30;
@@ -15,7 +15,7 @@ const LONG_SLEEP_S: u64 = 30;
 pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<String> {
     let last: Vec<&str> = output.lines().rev().take(LAST_LINES).collect();
     let missing = last.iter().find_map(|line| missing_program(line));
-    // What stands before a pipe doesn't decide the exit code.
+    // Programs before a pipe don't affect the exit code.
     let failed =
         |name: &str| *exit != Exit::Code(0) || command.contains('|') && !programs::is_installed(name);
     if let Some(name) = missing.filter(|name| failed(name)) {
@@ -47,7 +47,7 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
         .then(|| "Use Job with wait_s instead of sleeping".to_owned())
 }
 
-/// What git lists although only its content is kept away.
+/// A file that git lists as modified only because its content is hidden.
 fn hidden_from_git<'o>(command: &str, output: &'o str, cx: &ToolCx) -> Option<&'o str> {
     if !command.contains("git") || cx.denied.is_empty() {
         return None;
@@ -76,7 +76,7 @@ fn missing_words(name: &str) -> String {
     }
 }
 
-/// As the whole command, or before a look at something.
+/// Whether the command is a sleep, or begins with one.
 fn sleeps(command: &str) -> bool {
     static SLEEP: Pattern = Pattern::new(r"^sleep\s+(\d+)(m?)s?\s*($|;|&&)");
     SLEEP.captures(command).is_some_and(|found| {
@@ -91,8 +91,8 @@ static REFUSED: Pattern = Pattern::new("(?i)connection refused|econnrefused|coul
 static LOOPBACK: Pattern = Pattern::new(r"127\.0\.0\.1|localhost|::1|0\.0\.0\.0");
 static NO_NETWORK: Pattern = Pattern::new(include_str!("no_network.regex"));
 
-/// Explains network errors of a sandboxed command, which otherwise look like a server that is down. `None` if the
-/// command had network access or shows no such error.
+/// Explains network errors of a sandboxed command, which otherwise look as if a server were down. `None` if the
+/// command had network access or there is no such error.
 pub fn network(confinement: &Confinement, command: &str, output: &str) -> Option<&'static str> {
     let Confinement::Confined { network: false, .. } = confinement else { return None };
     if REFUSED.is_match(output) && (LOOPBACK.is_match(output) || LOOPBACK.is_match(command)) {

@@ -1,4 +1,4 @@
-//! Job: checks on or stops background jobs. Bash starts them, with approval; stopping one needs none.
+//! Job: checks or stops background jobs. Bash starts them with approval; stopping needs none.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Deserialize)]
 pub struct Args {
     id: Option<u32>,
-    /// Returns when the job has ended, or this many seconds are over.
+    /// Waits until the job has ended, at most this many seconds.
     wait_s: Option<u64>,
     #[serde(default)]
     stop: bool,
@@ -67,7 +67,7 @@ async fn look(args: &Args, cx: &ToolCx) -> ToolOutcome {
         jobs.ended(id, STOP_TIMEOUT).await;
     }
     let Some(read) = jobs.read(id) else {
-        // Services have numbers of their own.
+        // The number may be that of a service.
         let services = cx.services.as_ref().ok_or_else(unknown)?;
         let (state, output) = services.look(id as usize, args.stop).await.ok_or_else(unknown)?;
         return Ok(Envelope::success(state).with_body("output", readable(&output)));

@@ -1,4 +1,4 @@
-//! Background jobs: output goes to a file per job, unread output also to bounded memory. They end with the session.
+//! Background jobs: output goes to one file per job, unread output also to bounded memory. They end with the session.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -152,7 +152,7 @@ pub struct Jobs {
     jobs: Mutex<Vec<Arc<BackgroundJob>>>,
     last_id: AtomicU32,
     watcher: Arc<Mutex<Option<Watcher>>>,
-    /// Cancelled when the waiting commands are to go on as jobs.
+    /// Cancelled when waiting commands should continue as jobs.
     hurry: Mutex<CancellationToken>,
 }
 
@@ -171,7 +171,7 @@ impl Jobs {
         self.hurry.lock().clone()
     }
 
-    /// The commands that calls wait for go on as jobs.
+    /// Lets the commands that calls are waiting for continue as jobs.
     pub fn take_waiting(&self) {
         std::mem::take(&mut *self.hurry.lock()).cancel();
     }
@@ -198,8 +198,8 @@ impl Jobs {
         Ok(self.add(command, path, Instant::now(), CancellationToken::new(), Some(file), kind))
     }
 
-    /// A job whose output comes through [`BackgroundJob::append`]; to be followed. `file` is `None` for a command that
-    /// goes on after its time limit, since that writes to `path` itself.
+    /// Adds a job whose output comes through [`BackgroundJob::append`]. `file` is `None` for a command that continues after its
+    /// time limit, because it writes to `path` itself.
     pub fn add(
         &self,
         command: &str,
@@ -275,7 +275,7 @@ impl Jobs {
         Some(readable(&file.unwrap_or_else(unread)))
     }
 
-    /// Waits until the job has ended, or any job that wasn't reported yet; not longer than `limit`.
+    /// Waits until this job, or any unreported job, has ended; at most `limit`.
     pub async fn wait_for_end(&self, id: Option<u32>, limit: Duration) -> Option<u32> {
         let waiting: Vec<Arc<BackgroundJob>> = match id {
             Some(id) => self.find(id).into_iter().collect(),
@@ -284,7 +284,7 @@ impl Jobs {
         Self::first_to_end(waiting, limit).await
     }
 
-    /// Whether a sub-agent has ended that was not reported yet; `waits` for one that still runs.
+    /// Whether an unreported sub-agent has ended; with `waits`, waits for one.
     pub async fn has_report(&self, waits: bool) -> bool {
         let limit = if waits { Duration::MAX } else { Duration::ZERO };
         Self::first_to_end(self.unreported(|job| job.kind == JobKind::Agent), limit).await.is_some()

@@ -1,4 +1,4 @@
-//! `Bash keep`: starts a service that outlives the run. It is never confined, so it needs what any unconfined command needs.
+//! `Bash keep`: starts a service that outlives the run. It is never confined, so it needs the same approval as any unconfined command.
 
 use std::io;
 use std::path::Path;

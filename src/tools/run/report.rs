@@ -1,4 +1,4 @@
-//! What a command's end, or its time limit, looks like to the model.
+//! Words the result of a command, or its time limit, for the model.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,7 +25,7 @@ const LONG: Duration = Duration::from_secs(10);
 pub struct CommandRun {
     pub command: String,
     pub cwd: PathBuf,
-    /// The folder in which it ends is where the next one starts.
+    /// The next command starts in the folder where this one ends.
     pub moves: bool,
     pub timeout: Duration,
 }

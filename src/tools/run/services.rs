@@ -1,5 +1,5 @@
-//! Services that outlive the run (`exec --keep`): started unconfined in a session of their own, with a log in the project's
-//! state folder and nothing of ours open in them.
+//! Services that outlive the run (`exec --keep`): started unconfined in their own session, with a log in the project's
+//! state folder and none of our files open.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use base::protocol::event::ServiceRow;
 use base::system::os::{self, Signal};
 
 const MOST: usize = 8;
-/// How long the call waits for a command that ends by itself.
+/// How long the call waits in case the command ends by itself.
 const SETTLES: Duration = Duration::from_secs(2);
 const STOPS: Duration = Duration::from_secs(3);
 const STOP_LOOKS: u32 = 30;
 const TAIL_BYTES: u64 = 16 * 1024;
-/// Behind 68 MiB, checked every 32 MiB at most, a log of at most 100 MiB gets no more; `$0` is the log.
+/// Stops logging after 68 MiB, checked every 32 MiB, so a log has at most 100 MiB. `$0` is the log.
 const LOGGER: &str = "command -v dd >/dev/null || exec cat; exec 3>&1; n=0; while [ $n -lt 71303168 ]; do \
     dd bs=65536 count=512 2>&1 >&3 | grep -q '^0+0 ' && exit; n=$(wc -c <\"$0\"); done; exec cat >/dev/null";
 const LIST: &str = "services.json";
@@ -48,7 +48,7 @@ pub struct Services {
 
 pub enum Started {
     Runs(usize, ServiceRow),
-    /// It ended by itself; the row is what it left running.
+    /// It ended by itself; the row is for what it left running.
     Ended {
         how: String,
         output: Vec<u8>,
@@ -57,7 +57,7 @@ pub enum Started {
 }
 
 impl Services {
-    /// Those of earlier runs that still live are listed too.
+    /// Also lists services of earlier runs that are still alive.
     pub fn new(project_state: &Path) -> Self {
         let folder = project_state.join("services");
         let read = file::read_own(&folder.join(LIST)).ok();
@@ -71,7 +71,7 @@ impl Services {
         self.numbered().into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Those that this run started and that have ended since.
+    /// Services started by this run that have ended.
     pub fn dead(&self) -> Vec<ServiceRow> {
         self.kept
             .lock()
@@ -95,7 +95,7 @@ impl Services {
         started.envs(quiet::for_command(|name| std::env::var_os(name)));
         os::start_with(&mut started, Vec::new())?;
         let mut child = started.spawn()?;
-        // It holds the pipe's end.
+        // It holds the pipe's write end.
         drop(started);
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
         let ended = tokio::time::timeout(SETTLES, child.wait()).await;
@@ -104,7 +104,7 @@ impl Services {
         match (ended, kept) {
             (Ok(status), left) => {
                 let how = exit_of(status?).to_string();
-                // Where something was left running, it goes on.
+                // If something was left running, the logger continues.
                 let _ = tokio::time::timeout(SETTLES / 4, logger.wait()).await;
                 let output = file::tail(&log, TAIL_BYTES).unwrap_or_default();
                 Ok(Started::Ended { how, output, left })
@@ -123,7 +123,7 @@ impl Services {
             .collect()
     }
 
-    /// How it is, and the end of its log.
+    /// The service's state, and the end of its log.
     pub async fn look(&self, number: usize, stop: bool) -> Option<(String, Vec<u8>)> {
         let kept = self.kept.lock().get(number.checked_sub(1)?)?.clone();
         if stop && kept.lives() {
@@ -166,7 +166,7 @@ impl Services {
         };
         let mut kept = self.kept.lock();
         kept.push(Kept { row: row.clone(), processes, stopped: false });
-        // Another run may have started some too.
+        // Another run may have added services.
         let _ = update(&self.folder.join(LIST), |bytes| {
             let known = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
             let mut all: Vec<Kept> = known.unwrap_or_default();
@@ -178,7 +178,7 @@ impl Services {
     }
 }
 
-/// Writes what comes through the pipe to the log, up to its limit, and reads on for as long as the service writes.
+/// Writes the pipe's output to the log, up to its limit, and keeps reading as long as the service writes.
 fn logger(log: &Path) -> io::Result<(io::PipeWriter, tokio::process::Child)> {
     let output = file::create_private(log)?;
     let (reader, writer) = io::pipe()?;

@@ -14,7 +14,7 @@ pub struct Shell {
     /// Background processes of finished calls; they end with the session.
     pub leftovers: Leftovers,
     pub jobs: Arc<Jobs>,
-    /// What was said once already, such as that a program is missing.
+    /// Hints that were already given, such as that a program is missing.
     said: Mutex<HashSet<String>>,
 }
 

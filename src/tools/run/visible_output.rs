@@ -1,4 +1,4 @@
-//! A command's redacted output: live for the user, then for the model as much as fits.
+//! A command's redacted output: live for the user, then as much as fits for the model.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ pub fn visible_output(output: &Captured, cx: &ToolCx, source: TextSource) -> (St
     let tail = [early, late].concat();
     if output.is_whole() {
         let text = readable(&[&output.head[..], &tail].concat());
-        // Redact before cutting: half a secret wouldn't be recognized.
+        // Redact before cutting, because half a secret wouldn't be recognized.
         let text = cx.redactor.redact(&text, source).into_owned();
         let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
         return (cut.body, cut.full_output_path);

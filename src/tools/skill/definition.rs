@@ -26,13 +26,12 @@ pub struct Skill {
     pub description: String,
     pub hint: String,
     pub path: PathBuf,
-    /// The user's own; otherwise the project's.
+    /// The user's own skill; otherwise the project's.
     pub by_user: bool,
     pub for_model: bool,
     pub for_user: bool,
-    /// What may run without approval while it is active, such as `Bash(git add:*)`.
+    /// Calls allowed without approval while it is active, such as `Bash(git add:*)`.
     pub allowed_tools: Vec<String>,
-    /// The type of sub-agent that should run it.
     pub fork: Option<String>,
     pub not_used: Vec<&'static str>,
     compatibility: String,
@@ -91,7 +90,7 @@ impl Skill {
         })
     }
 
-    /// For users: what it does, whose it is, and anything special.
+    /// For users: what it does, whose it is, and its special properties.
     pub fn for_users(&self) -> String {
         let whose = if self.by_user { "yours" } else { "the project's" };
         let mut special = vec![whose.to_owned()];
@@ -117,7 +116,7 @@ impl Skill {
             .replace("${CLAUDE_PROJECT_DIR}", &workspace.to_string_lossy())
     }
 
-    /// For the model: where the folder is and which other files it contains. Reads the disk.
+    /// For the model: the folder's path and the other files in it. Reads the disk.
     pub fn surroundings(&self) -> String {
         let (files, more) = self.files();
         let mut told =

@@ -1,6 +1,6 @@
-//! Fills arguments into a user-defined prompt, as Claude Code does (code.claude.com/docs/en/skills, "Available string
+//! Fills arguments into a user-defined prompt, like Claude Code (code.claude.com/docs/en/skills, "Available string
 //! substitutions", by anthropics/claude-plugins-official#6246 and anthropics/claude-code#85899, checked 2026-11-22).
-//! Until 2026 `$1` was the first argument, now `$0` is; a file that uses `$0` counts from zero, any other from one.
+//! Until 2026 the first argument was `$1`, now it is `$0`; a file that uses `$0` counts from zero, any other from one.
 
 use base::pattern::Pattern;
 use regex::Captures;
@@ -11,7 +11,7 @@ static WORD: Pattern = Pattern::new(r#""([^"]*)"|'([^']*)'|(\S+)"#);
 pub fn fill(prompt: &str, args: &str, names: &[String]) -> String {
     let words = words_of(args);
     let (filled, used) = placed(prompt, args, &words, names, !prompt.contains("$0"));
-    // A prompt without placeholders gets the arguments appended.
+    // Append the arguments to a prompt without placeholders.
     let rest = if used || args.is_empty() { String::new() } else { format!("\n\n{args}") };
     filled + &rest
 }
@@ -22,7 +22,7 @@ pub fn words_of(args: &str) -> Vec<String> {
     words.map(|word| word.as_str().to_owned()).collect()
 }
 
-/// Puts arguments into a part of a prompt; whether it has a place for them. `from_one`: `$1` is the first.
+/// Fills arguments into a part of a prompt; returns whether it has placeholders. `from_one`: `$1` is the first.
 pub fn placed(part: &str, args: &str, words: &[String], names: &[String], from_one: bool) -> (String, bool) {
     let first = usize::from(from_one);
     let mut used = false;

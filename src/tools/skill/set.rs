@@ -9,7 +9,7 @@ use base::path;
 use base::search::{by_meaning, words};
 use base::text::elide;
 
-/// Characters of the listing in the tool's description: about 110 tokens with the rest of it.
+/// Characters of the listing in the tool's description, which has about 110 tokens in total.
 const LISTING_CHARS: usize = 135;
 const LEAST_CHARS: usize = 30;
 
@@ -56,18 +56,18 @@ impl SkillSet {
         Some((skill, args.trim()))
     }
 
-    /// Readable folders outside the workspace: the skills' own, and `also`.
+    /// Readable folders outside the workspace: those of skills, and `also`.
     pub fn readable_with(&self, also: &Path) -> Vec<PathBuf> {
         let home = std::env::home_dir().unwrap_or_default();
         let real = |skill: &Skill| path::follow(skill.folder());
         let mut folders: Vec<PathBuf> = self.skills.iter().map(real).collect();
-        // A link must not open up a parent of the user's home folder.
+        // A link must not expose a parent of the user's home folder.
         folders.retain(|folder| !home.starts_with(folder));
         folders.push(also.to_owned());
         folders
     }
 
-    /// What the model sees from the start, identical on every run: names, and as much description as fits.
+    /// What the model always sees, identical on every run: names, and as much of the descriptions as fits.
     pub fn listing(&self) -> String {
         let all: Vec<&Skill> = self.for_model().collect();
         let names: usize = all.iter().map(|skill| skill.name.chars().count() + 2).sum();
@@ -111,16 +111,14 @@ fn described<'a>(skills: &[&'a Skill]) -> Vec<(&'a str, &'a str)> {
     skills.iter().map(|skill| (&*skill.name, &*skill.description)).collect()
 }
 
-// Which of several described things a text is clearly about: for suggestions that nobody asked for.
-
-/// A match in the name counts as two in the description.
+/// A match in the name counts twice.
 const IN_NAME: usize = 2;
-/// Minimum points for a suggestion, unless every term of the name matches.
+/// Minimum score for a suggestion, unless every term of the name matches.
 const LEAST: usize = 4;
-/// A longer text matches more words by chance: one more point is required per this many terms.
+/// A longer text matches more words by chance, so it needs one more point per this many terms.
 const TERMS_PER_POINT: usize = 15;
 
-/// Those that the text is clearly about, best first, as indexes into `things` (name, description).
+/// The indexes of `things` (name, description) that the text is clearly about, best first; for unrequested suggestions.
 pub fn clearly_about(text: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     let asked: HashSet<String> = words::telling(text).into_iter().map(|term| term.text).collect();
     let least = LEAST + asked.len() / TERMS_PER_POINT;

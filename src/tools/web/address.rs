@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
-/// A longer address is more likely to smuggle data out than to name a page.
+/// A longer address is more likely to leak data than to name a page.
 const MAX_CHARS: usize = 2_000;
 
-/// Parses a page address and drops the fragment. Public hosts are upgraded to https.
+/// Parses a page's address and drops the fragment. Public hosts are upgraded to https.
 pub fn parse(text: &str, private: &[String]) -> Result<Url, String> {
     let text = text.trim();
     if text.len() > MAX_CHARS {
@@ -20,7 +20,7 @@ pub fn parse(text: &str, private: &[String]) -> Result<Url, String> {
     accept(url, private)
 }
 
-/// The same for an address given by a server.
+/// Like [`parse`] for an address given by a server.
 pub fn accept(mut url: Url, private: &[String]) -> Result<Url, String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("only http and https addresses can be fetched, not {}:", url.scheme()));
@@ -48,19 +48,19 @@ pub fn private_host(host: &str, ip: IpAddr) -> String {
     )
 }
 
-/// The host to ask permission for: with a non-default port, without `www.`.
+/// The host that permission is asked for: without `www.`, with a non-default port.
 pub fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     let host = host.strip_prefix("www.").filter(|rest| rest.contains('.')).unwrap_or(host);
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// Whether a redirect needs no separate permission.
+/// Whether a redirect needs no permission of its own.
 pub fn same_place(from: &Url, to: &Url) -> bool {
     host(from) == host(to) && (from.scheme() == to.scheme() || to.scheme() == "https")
 }
 
-/// Whether the user has named the host of `url`: `docs.corp`, `docs.corp:8080` or `*.corp`.
+/// Whether the user named the host of `url`: `docs.corp`, `docs.corp:8080` or `*.corp`.
 pub fn is_named(url: &Url, private: &[String]) -> bool {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     let with_port = format!("{host}:{}", url.port_or_known_default().unwrap_or_default());
@@ -102,7 +102,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match parts {
-        // An embedded IPv4 address: mapped, NAT64, 6to4.
+        // An embedded IPv4 address: mapped, NAT64 or 6to4.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
         [0x2002, high, low, ..] => v4(high, low),
         // Protocol assignments, including Teredo.

@@ -1,4 +1,4 @@
-//! Fetches one page. Addresses are checked at connection time, so that a name can't change its meaning in between. A
+//! Fetches one page. Addresses are checked when connecting, so that a name can't change its meaning in between. A
 //! proxy resolves names itself; they are also checked here if possible. Never sends keys, cookies or a referrer.
 
 use std::net::{IpAddr, SocketAddr};
@@ -113,7 +113,7 @@ fn redirect(response: &Response) -> Option<String> {
     Some(String::from_utf8_lossy(target.as_bytes()).into_owned())
 }
 
-/// Stops past the limit: a small page may expand to any size.
+/// Stops at the limit, because a small page may expand to any size.
 async fn receive(url: Url, response: Response) -> Result<Fetched, WebError> {
     let status = response.status().as_u16();
     let content_type = response
@@ -159,14 +159,14 @@ fn all_public(host: &str, found: &[SocketAddr]) -> Result<(), NotPublic> {
     }
 }
 
-/// If only the proxy can resolve the name, the proxy decides.
+/// Names that only the proxy can resolve are left to it.
 async fn check_names(url: &Url) -> Result<(), WebError> {
     let host = url.host_str().unwrap_or_default();
     let Ok(found) = lookup_host((host, 0)).await else { return Ok(()) };
     all_public(host, &found.collect::<Vec<_>>()).map_err(|refused| denied(refused.to_string()))
 }
 
-/// A resolver that rejects private addresses; the connection then uses the addresses it returned.
+/// A resolver that rejects private addresses; the connection uses exactly the addresses it returns.
 struct PublicOnly;
 
 impl Resolve for PublicOnly {

@@ -102,7 +102,7 @@ fn fetch(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     })
 }
 
-/// The page for the model. The dispatcher cuts and stores what is too long.
+/// The page for the model. The dispatcher truncates it if needed.
 async fn shown(page: &Arc<Page>, age: Option<Duration>, cx: &ToolCx) -> ToolOutcome {
     let mut said = match &page.title {
         Some(title) => format!("{title}: {}", page.url),

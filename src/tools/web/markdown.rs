@@ -17,7 +17,7 @@ use base::text::one_line;
 
 const PARSE_TIME: Duration = Duration::from_secs(5);
 const PORTION: usize = 16 * 1024;
-/// Deeper elements and further children are left out.
+/// Deeper elements and more children are left out.
 const MAX_DEPTH: usize = 200;
 const MAX_CHILDREN: usize = 20_000;
 const MAX_COLUMNS: usize = 50;
@@ -29,7 +29,7 @@ const DROPPED: [&str; 17] = [
     "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "embed", "audio",
     "video", "button", "input", "select", "textarea", "dialog", "link",
 ];
-/// Surroundings of the text; kept only if there is nothing else.
+/// Parts around the main text; kept only if there is nothing else.
 const FURNITURE: [&str; 3] = ["nav", "footer", "aside"];
 const FURNITURE_ROLES: [&str; 4] = ["navigation", "banner", "contentinfo", "search"];
 
@@ -72,7 +72,7 @@ fn parsed(html: &str) -> (Rc<Node>, bool) {
     (parser.finish().document, rest.is_empty())
 }
 
-/// Removes non-text and overly deep elements, and makes links absolute.
+/// Removes non-text and deeply nested elements, and makes links absolute.
 fn tidy(document: &Rc<Node>, base: &Url) {
     let mut open = vec![(Rc::clone(document), 0)];
     while let Some((node, depth)) = open.pop() {
@@ -153,13 +153,13 @@ fn written(node: &Rc<Node>) -> String {
         .skip_tags(skipped)
         .add_handler(vec!["table"], table)
         .build();
-    // In a tree of its own, since headings and lists look at their context.
+    // In a tree of its own, because headings and lists depend on their context.
     let root = Node::new(NodeData::Document);
     root.children.borrow_mut().push(Rc::clone(node));
     writer.tree_to_markdown(&root)
 }
 
-/// The library's own table conversion drops row headers, and the rows of tables without a header.
+/// The library's table conversion drops row headers, and the rows of tables without a header.
 fn table(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
     let (mut rows, mut caption): (Vec<Vec<String>>, String) = (Vec::new(), String::new());
     let mut open = vec![Rc::clone(element.node)];
@@ -186,7 +186,7 @@ fn table(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult>
     Some(format!("{text}\n").into())
 }
 
-/// A cell that spans several columns goes into the first.
+/// A cell that spans several columns is written to the first one.
 fn cells(handlers: &dyn Handlers, row: &Rc<Node>) -> Vec<String> {
     let mut cells = Vec::new();
     for cell in row.children.borrow().iter().filter(|cell| matches!(tag(cell), "td" | "th")) {

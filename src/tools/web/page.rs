@@ -19,7 +19,7 @@ const UNKNOWN: &str = "application/octet-stream";
 pub struct Page {
     pub url: String,
     pub title: Option<String>,
-    /// Markdown for HTML, other text unchanged. Empty for a picture.
+    /// Markdown for HTML, other text unchanged; empty for a picture.
     pub text: String,
     pub picture: Option<Vec<u8>>,
     pub note: Option<&'static str>,
@@ -58,7 +58,7 @@ impl Page {
         }
     }
 
-    /// The first lines of an error response, on one line.
+    /// The beginning of an error response, on one line.
     pub fn told(fetched: &Fetched) -> String {
         let text = decoded(&fetched.bytes, &fetched.content_type);
         if !fetched.content_type.contains("html") && sniffed(&fetched.bytes) != "text/html" {
@@ -86,11 +86,11 @@ fn sniffed(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// The text in the encoding given by a byte order mark, the server, the page itself, or its bytes.
+/// The text, decoded according to a byte order mark, the server, the page itself, or its bytes.
 fn decoded(bytes: &[u8], content_type: &str) -> String {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]).to_ascii_lowercase();
     let named = charset(content_type).or_else(|| charset(&head).filter(|_| head.contains("<meta")));
-    // Many servers always declare Latin-1; real Latin-1 text is almost never valid UTF-8.
+    // Many servers always declare Latin-1, but real Latin-1 text is almost never valid UTF-8.
     let is_utf8 = || std::str::from_utf8(bytes).is_ok();
     if let Some(encoding) = named.filter(|named| *named != WINDOWS_1252 || !is_utf8()) {
         return encoding.decode(bytes).0.into_owned();

@@ -1,4 +1,4 @@
-//! WebSearch: a query to the provider's search (`provider/search.rs`). Off by default: each search costs money.
+//! WebSearch: searches with the provider's search (`provider/search.rs`). Off by default, because each search costs money.
 
 use std::sync::Arc;
 

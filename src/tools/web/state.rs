@@ -1,4 +1,4 @@
-//! What the web tools of one session share: the client, and recently read pages.
+//! What a session's web tools share: the client, and recently read pages.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -37,7 +37,6 @@ impl WebState {
     }
 }
 
-/// Oldest first.
 #[derive(Debug, Default)]
 pub struct PageCache(Mutex<VecDeque<Kept>>);
 

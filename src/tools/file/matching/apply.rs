@@ -1,5 +1,5 @@
-//! One edit of one text: finds the place and refuses ambiguous, empty or already applied edits. Untouched lines keep their
-//! bytes, new lines get the block's line ends and indentation.
+//! Applies one edit to one text: finds the place, and refuses ambiguous, empty or already applied edits. Untouched lines keep
+//! their bytes; new lines get the block's line ends and indentation.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use super::compare;
 use super::lines::{Lines, is_blank, split_end};
 use super::match_edit::{EditMatch, LISTED, MatchLevel, Refusal, Shift, TextEdit, find};
 
-/// Aligning two long, very different texts could take minutes; after this, a coarser alignment is used.
+/// Aligning two long, very different texts could take minutes; after this time, a coarser alignment is used.
 const ALIGNMENT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     pub text: String,
-    /// First line of each replacement, 1-based, in the text before the edit.
+    /// First line of each replacement, 1-based, before the edit.
     pub lines: Vec<usize>,
     pub level: MatchLevel,
 }
@@ -65,8 +65,8 @@ pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
     Ok(Applied { lines: numbers(&matches), text: result, level })
 }
 
-/// Where the new text already is, if the old one is missing. A short word or a part of the old text proves
-/// nothing, since it may be unrelated; the place must also be the best match for the old text.
+/// Where the new text already is, if the old one is missing. A short word, or a part of the old text, proves
+/// nothing; the place must also be the best match for the old text.
 fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     let core = edit.new.trim();
     if core.chars().count() < 3 || edit.old.replace("\r\n", "\n").contains(&core.replace("\r\n", "\n")) {
@@ -88,7 +88,7 @@ fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     stands.then(|| lines.line_of(found.start) + 1)
 }
 
-/// Whether the match is inside a copy of the new text, so that the same insertion would be repeated.
+/// Whether the match is inside a copy of the new text, so that the edit would repeat an insertion.
 fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n");
     let (old, new) = (plain(edit.old), plain(edit.new));
@@ -96,7 +96,7 @@ fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
         return false;
     }
     let text = lines.text();
-    // Enough context to contain the new text, with line ends counted twice for CRLF.
+    // Enough context for the new text, doubled in case of CRLF.
     let reach = new.len() * 2;
     let from = text.floor_char_boundary(found.start.saturating_sub(reach));
     let to = text.ceil_char_boundary(found.end + reach);
@@ -113,7 +113,7 @@ fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
     })
 }
 
-/// [`Refusal::Unshiftable`] if a new line can't follow the block's indentation.
+/// [`Refusal::Unshiftable`] if a new line doesn't have the indentation that must be removed.
 pub fn replacement(
     lines: &Lines,
     found: EditMatch,
@@ -130,7 +130,7 @@ pub fn replacement(
     let new = split(edit.new);
     let sources = align(&old, &new);
     let near = lines.ending_near(found.end.saturating_sub(usize::from(found.end > found.start)));
-    // The file's last line has no line end, but the old text does: leave it out of the new text too.
+    // The file's last line has no line end although the old text does; leave it out of the new text too.
     let bare_end = old.last().is_some_and(|line| !line.1.is_empty())
         && real.last().is_none_or(|line| line.1.is_empty())
         && found.end == lines.text().len();
@@ -150,7 +150,7 @@ pub fn replacement(
     Ok(())
 }
 
-/// `content` with the line ends of `text`, line by line; unchanged if they are mixed and no line is in common.
+/// `content` with the line ends of `text`, line by line; unchanged if those are mixed and no lines are equal.
 pub fn with_ends_of(text: &str, content: &str) -> String {
     let (old, new) = (split(text), split(content));
     let crlf = old.iter().filter(|line| line.1 == "\r\n").count();

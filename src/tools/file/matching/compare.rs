@@ -1,5 +1,5 @@
 //! Shows how the most similar part of a file differs from an old text that wasn't found. Equal lines are left
-//! out, or the model would send them again.
+//! out, because the model would just send them again.
 
 use super::lines::{Lines, is_blank, trim_tail, visible};
 use base::text::elide;
@@ -11,10 +11,10 @@ const SHOWN_CHARS: usize = 160;
 const COMPARED_OLD: usize = 12;
 const COMPARED_LINES: usize = 60_000;
 const ALIGNED: usize = 40;
-/// How many extra file lines the alignment may skip.
+/// How many additional file lines the alignment may skip.
 const SLACK: usize = 16;
 const CANDIDATES: usize = 12;
-/// Below this, texts don't count as similar, nor two lines as versions of each other.
+/// Minimum similarity of texts, and of two versions of a line.
 const NEAR: f64 = 0.45;
 
 /// Indexes of a file line, an old-text line, or two aligned ones.
@@ -59,13 +59,13 @@ pub(super) fn line_range(first: usize, last: usize) -> String {
     if first >= last { format!("line {}", first + 1) } else { format!("lines {}-{}", first + 1, last + 1) }
 }
 
-/// Whether the lines `taken` (first and last index), which contain `new`, are where `old` was: similar to it,
-/// and more so than any other place.
+/// Whether the lines `taken` (first and last index), which contain `new`, replaced `old`: similar to it, and
+/// more so than any other place.
 pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, usize)]) -> bool {
     let bare = |line: &str| line.chars().filter(|c| !c.is_whitespace()).take(SHOWN_CHARS).collect::<String>();
     let said = |text: &str| text.lines().map(bare).filter(|line| !line.is_empty()).collect::<Vec<_>>();
     let (given, becomes) = (said(old), said(new));
-    // Some line must stay the same; otherwise `new` must at least be similar to `old`.
+    // Some line must be unchanged; otherwise `new` must be similar to `old`.
     let stays = given.iter().any(|line| becomes.contains(line));
     let likeness = |other: &[String]| {
         let pairs = given.iter().zip(other);
@@ -119,7 +119,7 @@ fn start(line: &str) -> String {
     elide(line.trim(), 240)
 }
 
-/// Aligns the file's lines from `first` with the given ones for the greatest similarity. Drops unpaired file
+/// Aligns the file's lines from `first` with the given ones as similarly as possible. Drops unpaired file
 /// lines at the end, and at the start unless `together`.
 fn align(lines: &Lines, first: usize, given: &[&str], together: bool) -> Vec<Pair> {
     let real: Vec<&str> =
@@ -165,7 +165,7 @@ fn align(lines: &Lines, first: usize, given: &[&str], together: bool) -> Vec<Pai
     pairs.into_iter().enumerate().filter(kept).map(|(_, pair)| pair).collect()
 }
 
-/// First and last file line, the number of equal lines at the start, and the differences.
+/// First and last file line, number of equal lines at the start, and the differences.
 fn differences(lines: &Lines, first: usize, given: &[&str]) -> (usize, usize, usize, String) {
     let same = same_lines(lines, first, given);
     let from = if same == 0 { first.saturating_sub(2) } else { first + same };
@@ -177,7 +177,7 @@ fn differences(lines: &Lines, first: usize, given: &[&str]) -> (usize, usize, us
     let reals = || pairs.iter().filter_map(|pair| pair.0);
     let start = if same > 0 { first } else { reals().next().unwrap_or(first) };
     let end = reals().next_back().unwrap_or((first + same).saturating_sub(1)).max(start);
-    // Show indentation differences only if nothing else differs: the block may be shifted as a unit.
+    // Show indentation differences only if there are no others, because the block may be shifted as a whole.
     let apart = |pair: &&Pair| match **pair {
         (Some(real), Some(old)) => !is_same(lines.content(real), old, given),
         _ => true,
@@ -196,7 +196,7 @@ fn differences(lines: &Lines, first: usize, given: &[&str]) -> (usize, usize, us
     (start, end, same, text.join("\n"))
 }
 
-/// How many lines from `first` are equal. A uniform indentation shift is ignored.
+/// How many lines from `first` are equal, ignoring a uniform indentation shift.
 fn same_lines(lines: &Lines, first: usize, given: &[&str]) -> usize {
     let count = |same: &dyn Fn(&str, usize) -> bool| {
         (0..given.len()).take_while(|at| lines.get(first + at).is_some_and(|real| same(real, *at))).count()
@@ -212,7 +212,7 @@ fn same_lines(lines: &Lines, first: usize, given: &[&str]) -> usize {
     if indents.len() <= 1 { to_the_letter.max(but_indented) } else { to_the_letter }
 }
 
-/// The first line may start, and the last may end, mid-line.
+/// The old text may begin and end in the middle of a line.
 fn is_same(real: &str, at: usize, given: &[&str]) -> bool {
     let (real, old) = (trim_tail(real), trim_tail(given[at]));
     match (at == 0, at + 1 == given.len()) {

@@ -1,4 +1,4 @@
-//! Explains why an old text wasn't found, precisely enough for the next try to succeed. Never applies an edit.
+//! Explains why an old text wasn't found, precisely enough for the next attempt to succeed. Never applies an edit.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use base::text::elide;
 /// Larger files aren't copied just for an error message.
 const COPIED_BYTES: usize = 4 * 1024 * 1024;
 
-/// What each escape stands for, and what to say if that was all.
+/// Each escape's meaning, and the message if nothing else was wrong.
 const ESCAPES: [(&[(&str, &str)], &str); 2] = [
     (
         &[("\\n", "\n"), ("\\t", "\t"), ("\\\"", "\""), ("\\\\", "\\")],
@@ -32,14 +32,14 @@ pub fn not_found(text: &str, old: &str) -> String {
         .unwrap_or_else(|| "no similar text found; Read the file again".to_owned())
 }
 
-/// The line of `new`, which may explain why the old text is gone. Short texts occur too often to tell.
+/// The line where `new` already is, which may explain why the old text is gone. Short texts are too common.
 pub fn stands_at(text: &str, new: &str) -> Option<usize> {
     const TELLING_CHARS: usize = 8;
     let tells = new.trim().chars().count() >= TELLING_CHARS;
     first_line(&Lines::new(text), new).filter(|_| tells).map(|line| line + 1)
 }
 
-/// Whether every non-blank line starts with a rising number and a tab (Read) or an arrow (other viewers).
+/// Whether every non-blank line starts with an ascending number and a tab (Read) or arrow (other viewers).
 pub fn is_numbered(text: &str) -> bool {
     let mut last: Option<u64> = None;
     text.lines().filter(|line| !line.is_empty()).all(|line| {
@@ -49,7 +49,7 @@ pub fn is_numbered(text: &str) -> bool {
     }) && last.is_some()
 }
 
-/// The line without its number and mark, and with `space` without the space after them.
+/// The line without its number and mark, and, if `space`, without the space after them.
 pub(super) fn behind_number<'a>(line: &'a str, marks: &str, space: bool) -> Option<&'a str> {
     let (number, rest) = line.split_once(|c| marks.contains(c))?;
     let number = number.trim_start();
@@ -133,7 +133,7 @@ fn line_numbers(old: &str, line_with: impl Fn(&str) -> Option<usize>) -> Option<
     is_numbered(old).then(|| said("", None))
 }
 
-/// Replaces typographic and invisible characters by plain ones. Line feeds stay, so that line numbers do too.
+/// Replaces typographic and invisible characters with plain ones. Line feeds stay, so line numbers don't change.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -153,7 +153,7 @@ fn plain(text: &str) -> String {
 struct SpaceMatch {
     first: usize,
     last: usize,
-    /// Which side has an extra line break, in words.
+    /// Which side has an additional line break, in words.
     line_break: Option<String>,
 }
 
@@ -177,7 +177,7 @@ fn apart_from_space(lines: &Lines, old: &str) -> Option<SpaceMatch> {
     Some(SpaceMatch { first: line(pairs.first())?, last: line(pairs.last())?, line_break })
 }
 
-/// Positions of the non-white-space characters, and whether a line break precedes each.
+/// Positions of the non-whitespace characters, and whether a line break precedes each.
 fn solid(text: &str) -> impl Iterator<Item = (usize, bool)> {
     let mut broken = false;
     text.char_indices().filter_map(move |(at, c)| {
@@ -191,7 +191,7 @@ fn solid(text: &str) -> impl Iterator<Item = (usize, bool)> {
 
 const NEAR_LINES: isize = 12;
 
-/// The nearest lines above or below that tell the places of a text apart, which begin at `places` and span `long` lines.
+/// The nearest lines above or below that distinguish the occurrences at `places`, each `long` lines.
 pub fn told_apart(text: &str, places: &[usize], long: usize) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     for step in (1..=NEAR_LINES).flat_map(|step| [-step, step + long as isize - 1]) {

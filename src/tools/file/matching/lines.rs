@@ -1,4 +1,4 @@
-//! A text as lines with individual line ends, so that mixed ones survive.
+//! A text as lines with their own line ends, so that mixed ones survive.
 
 /// A final line feed ends the last line and doesn't start another.
 pub struct Lines<'a> {
@@ -50,7 +50,7 @@ impl<'a> Lines<'a> {
         self.starts.partition_point(|&start| start <= at).saturating_sub(1)
     }
 
-    /// The line end to use at byte `at`: that line's, the previous one's, or the most frequent.
+    /// The line end to use at byte `at`: that line's, the previous line's, or the most frequent one.
     pub fn ending_near(&self, at: usize) -> &'a str {
         let line = self.line_of(at);
         let near = [Some(line), line.checked_sub(1)];
@@ -77,7 +77,7 @@ pub fn is_blank(line: &str) -> bool {
     trim_tail(line).is_empty()
 }
 
-/// Shows whitespace as `·` space, `→` tab, `␍` carriage return; no-break and zero-width characters by code.
+/// Makes whitespace visible: `·` space, `→` tab, `␍` carriage return; no-break and zero-width characters by code.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {

@@ -13,7 +13,6 @@ pub struct TextEdit<'a> {
     pub replace_all: bool,
 }
 
-/// How the file's text differs from the given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchLevel {
     Exact,
@@ -61,7 +60,7 @@ pub enum Refusal {
     AlreadyApplied {
         line: usize,
     },
-    /// This line of the new text lacks the indentation that the block would have to lose.
+    /// This new line lacks the indentation that must be removed from the block.
     Unshiftable {
         new_line: String,
         line: usize,
@@ -69,11 +68,11 @@ pub enum Refusal {
     NotFound,
 }
 
-/// The first level with a match, and all matches on it (non-overlapping with `all`).
+/// The first level with a match, and all matches on it (not overlapping if `all`).
 pub fn find<'a>(lines: &Lines<'a>, old: &'a str, all: bool) -> Option<(MatchLevel, Vec<EditMatch<'a>>)> {
     let exact = exact(lines.text(), old, all);
     let several = old.contains('\n');
-    // The model can't see line ends, so "all" includes places with other line ends.
+    // The model can't see line ends, so "all" includes places with different ones.
     let with_other_ends = all && several && !old.contains('\r');
     if !exact.is_empty() && !with_other_ends {
         return Some((MatchLevel::Exact, exact));
@@ -97,7 +96,7 @@ pub fn find<'a>(lines: &Lines<'a>, old: &'a str, all: bool) -> Option<(MatchLeve
     (!shifted.is_empty()).then_some((MatchLevel::Indentation, shifted))
 }
 
-/// The line, 0-based, of the first match on any level.
+/// The 0-based line of the first match on any level.
 pub fn first_line<'a>(lines: &Lines<'a>, old: &'a str) -> Option<usize> {
     let (_, matches) = find(lines, old, false)?;
     Some(lines.line_of(matches.first()?.start))
@@ -109,7 +108,7 @@ fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<EditMatch<'a>> {
     let mut from = 0;
     while let Some(found) = text.get(from..).and_then(|rest| rest.find(old)) {
         let start = from + found;
-        // A match must not start inside a CRLF, which the model can't see; the line end level handles these places.
+        // A match must not start inside a CRLF, which the model can't see; the line end level handles that.
         if old.starts_with('\n') && text[..start].ends_with('\r') {
             return Vec::new();
         }
@@ -122,7 +121,7 @@ fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<EditMatch<'a>> {
     matches
 }
 
-/// The old text's lines without their ends; the last part is what follows the last line feed.
+/// The old text's lines without their ends; the last part follows the last line feed.
 fn parts_of(old: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = old.split('\n').collect();
     let last = parts.len() - 1;
@@ -132,7 +131,7 @@ fn parts_of(old: &str) -> Vec<&str> {
     parts
 }
 
-/// The first part may start and the last may end mid-line. `trim` ignores trailing whitespace on both sides.
+/// The first part may start, and the last may end, in the middle of a line. `trim` ignores trailing whitespace.
 fn by_parts<'a>(lines: &Lines<'a>, parts: &[&str], trim: bool, all: bool) -> Vec<EditMatch<'a>> {
     let found = (0..lines.count()).filter_map(|line| {
         let (start, end) = parts_at(lines, line, parts, trim)?;
@@ -141,7 +140,7 @@ fn by_parts<'a>(lines: &Lines<'a>, parts: &[&str], trim: bool, all: bool) -> Vec
     collect(found, all)
 }
 
-/// With `all`, the matches that don't overlap; otherwise only enough to detect ambiguity.
+/// With `all`, matches that don't overlap; otherwise just enough to detect ambiguity.
 fn collect<'a>(found: impl Iterator<Item = EditMatch<'a>>, all: bool) -> Vec<EditMatch<'a>> {
     let mut from = 0;
     let mut apart = |found: &EditMatch| {
@@ -161,7 +160,7 @@ fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(u
         content.len() - first.len()
     } else if trim {
         let (content, first) = (trim_tail(content), trim_tail(first));
-        // A blank first line matches only a blank line, not the end of any line.
+        // A blank first line must match a blank line, not just the end of a line.
         if first.is_empty() && !content.is_empty() {
             return None;
         }
@@ -182,7 +181,7 @@ fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(u
     }
     let index = line + 1 + middle.len();
     if last.is_empty() {
-        // Nothing may be left to match at the end of a file without a final line end.
+        // At the end of a file without a final line end, there may be nothing left to match.
         let end = lines.start(index);
         return (start < end).then_some((start, end));
     }

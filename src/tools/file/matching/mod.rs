@@ -1,4 +1,4 @@
-//! Where an edit belongs and what it puts there: text in, text out.
+//! Where an edit belongs and what it changes there; text in, text out.
 
 pub mod apply;
 pub mod compare;

@@ -1,5 +1,5 @@
-//! Slips in what a model sends for a file that have one meaning only: Read's line numbers in front of the lines, escapes
-//! written twice, a code fence around a whole file.
+//! Corrects unambiguous mistakes in what a model sends for a file: Read's line numbers at the start of lines, double
+//! escapes, a code fence around a whole file.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::diagnose::behind_number;
 use super::lines::Lines;
 use super::match_edit::{TextEdit, find};
 
-/// The edit's texts, without a slip if only so the old one is found, and in one place.
+/// The edit's texts; a mistake is corrected only if that makes the old text found, in exactly one place.
 pub fn mended(text: &str, edit: TextEdit) -> (String, String) {
     let lines = Lines::new(text);
     let as_sent = (edit.old.to_owned(), edit.new.to_owned());
@@ -26,7 +26,7 @@ pub fn mended(text: &str, edit: TextEdit) -> (String, String) {
 
 const MARKS: [&str; 2] = ["\t→", "|"];
 
-/// Every line but blank ones has a number in front.
+/// The text without line numbers; `None` unless every non-blank line has one.
 fn unnumbered(text: &str) -> Option<String> {
     MARKS.iter().find_map(|marks| {
         let bare = |line| if str::is_empty(line) { Some(line) } else { behind_number(line, marks, false) };
@@ -35,13 +35,13 @@ fn unnumbered(text: &str) -> Option<String> {
     })
 }
 
-/// No line has a number in front.
+/// The text, if no line has a number.
 fn plain(text: &str) -> Option<String> {
     let is_numbered = |line: &str| MARKS.iter().any(|marks| behind_number(line, marks, false).is_some());
     (!text.lines().any(is_numbered)).then(|| text.to_owned())
 }
 
-/// A text of several lines that is written as one, as in JSON.
+/// A text of several lines that is escaped as in JSON.
 fn unescaped(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -62,7 +62,7 @@ fn unescaped(text: &str) -> Option<String> {
 
 const DOCUMENTS: [&str; 10] = ["md", "mdx", "mdc", "qmd", "Rmd", "markdown", "rst", "org", "txt", "adoc"];
 
-/// The content of a file that is no document, without a code fence around it.
+/// The content of a file, without a code fence around it; documents stay as they are.
 pub fn unfenced<'c>(path: &str, content: &'c str) -> Cow<'c, str> {
     let ending = Path::new(path).extension();
     let is_document = ending.is_none_or(|ending| DOCUMENTS.iter().any(|known| ending == *known));

@@ -1,4 +1,4 @@
-//! Carries out a patch: all its files are planned before the first is written, and put back if one of them fails.
+//! Applies a patch: all files are planned before the first is written, and restored if one fails.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ use base::model::observation::{Change, Observation};
 use base::system::os;
 use guard::policy::access::Access;
 
-/// What the patch writes and removes. `folder` is where its paths begin, if not in the workspace.
+/// The files that the patch writes and removes. Its paths are relative to `folder`, if not to the workspace.
 pub(crate) fn access(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
     let mut all = Vec::new();
     for file in files(patch, folder)? {
@@ -44,7 +44,7 @@ pub(crate) fn preview(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Previe
     }
 }
 
-/// The lock covers the planning too, so no other change can come between.
+/// Plans under the lock too, so that no other change can come between.
 pub(crate) fn carry_out(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> ToolOutcome {
     let _alone = cx.files.exclusive();
     let steps = plan(patch, folder, cx)?;
@@ -70,7 +70,7 @@ pub(crate) fn carry_out(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Tool
     Ok(summary(done, steps.iter().map(Intent::diff).collect()))
 }
 
-/// One file reads like any edit; a patch of several lists the others.
+/// For one file, the same as for any edit; for several, with a list of the others.
 fn summary(mut done: Vec<Envelope>, diff: String) -> Envelope {
     if done.len() == 1 {
         return done.remove(0);
@@ -110,7 +110,7 @@ fn files(patch: &str, folder: Option<&Path>) -> Result<Vec<FilePatch>, ToolError
     Ok(files)
 }
 
-/// Removals come last: they are the hardest to put back.
+/// Removals come last, because they are the hardest to restore.
 fn plan(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Result<Vec<Intent>, ToolError> {
     let (mut steps, mut removals) = (Vec::new(), Vec::new());
     for file in files(patch, folder)? {
@@ -133,7 +133,7 @@ fn plan(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Result<Vec<Intent>, 
     Ok(steps)
 }
 
-/// A file with its parts placed: read first, as for any edit.
+/// A file and where its parts belong. Like for any edit, it must have been read.
 fn placed(
     path: &str,
     chunks: &[Chunk],
@@ -167,7 +167,7 @@ fn update(path: &str, chunks: &[Chunk], cx: &ToolCx) -> Result<Intent, ToolError
     change::finish(target, Some(loaded), after, applied)
 }
 
-/// The content under the new name, and the mode.
+/// The content for the new name, and the mode.
 fn moved(path: &str, chunks: &[Chunk], cx: &ToolCx) -> Result<(String, u32), ToolError> {
     let (target, loaded, placed) = placed(path, chunks, cx)?;
     if loaded.encoding != Encoding::Utf8 {

@@ -1,9 +1,9 @@
-//! Changes in the forms of other agents, as a V4A patch: the SEARCH/REPLACE blocks of Cline, Roo Code and Aider (as their prompts
-//! and parsers in public repositories have them, November 2026), and unified diffs.
+//! Converts other agents' change formats to V4A patches: the SEARCH/REPLACE blocks of Cline, Roo Code and Aider (as in their
+//! prompts and parsers in public repositories, November 2026), and unified diffs.
 
 use base::pattern::Pattern;
 
-/// `path` is the file that the call names. `None`: it is a V4A patch, or none of these.
+/// `path` is the file named in the call. `None` if it is a V4A patch already, or in none of these formats.
 pub(crate) fn as_v4a(text: &str, path: Option<&str>) -> Option<String> {
     if text.contains("*** Begin Patch") {
         return None;
@@ -69,7 +69,7 @@ fn unified(text: &str, path: Option<&str>) -> Option<String> {
     in_hunk.then_some(body)
 }
 
-/// The path in a header of a diff; `None`: there is no such file.
+/// The path in a diff's header; `None` if it means no file.
 fn named(header: &str) -> Option<&str> {
     let path = header.split('\t').next().unwrap_or(header).trim();
     let bare = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use guard::shell::syntax::ast::{Connector, Node, RedirectKind, Simple, When, Word, WordPiece};
 use guard::shell::syntax::parser;
 
-/// The patch, and the folder in which its paths begin.
+/// The patch, and the folder that its paths are relative to.
 pub fn find(command: &str, cwd: &Path) -> Option<(String, PathBuf)> {
     if !command.contains("*** Begin Patch") {
         return None;
@@ -44,7 +44,7 @@ fn patch(node: &Node) -> Option<String> {
     }
 }
 
-/// The text of a word in which nothing is expanded.
+/// The text of a word without expansions.
 fn literal(word: &Word) -> Option<String> {
     let parts = word.parts.iter().map(|part| match part {
         WordPiece::Text { text, .. } => Some(text.as_str()),

@@ -1,4 +1,4 @@
-//! Patches in the V4A form, which GPT models write: several files in one call, all or nothing.
+//! Patches in V4A form, as GPT models write them: several files in one call, all or nothing.
 
 pub mod apply;
 pub mod foreign;

@@ -1,4 +1,4 @@
-//! Reads a patch in the V4A form, as openai/codex reads it (`codex-rs/apply-patch/src/parser.rs`, November 2026).
+//! Parses a patch in V4A form like openai/codex (`codex-rs/apply-patch/src/parser.rs`, November 2026).
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ impl FilePatch {
     }
 }
 
-/// All files of an edit's patch, from the folder in which its paths begin; empty where there is none.
+/// All files of an edit's patch, including its base folder; empty without a patch.
 pub fn paths_in(args: &Value) -> Vec<PathBuf> {
     let files = args["patch"].as_str().and_then(|patch| parse(patch).ok()).unwrap_or_default();
     let folder = Path::new(args["directory"].as_str().unwrap_or_default());
@@ -43,7 +43,7 @@ pub fn paths_in(args: &Value) -> Vec<PathBuf> {
     paths
 }
 
-/// The error says what is wrong with the patch, for the model.
+/// The error tells the model what is wrong with the patch.
 pub fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
     let patch = patch.trim();
     let lines: Vec<&str> = patch.lines().collect();
@@ -146,7 +146,7 @@ impl<'p> Reader<'p> {
         let mut chunk = Chunk::default();
         while let Some(line) = self.next_if(|line| line.starts_with("@@")) {
             let anchor = line.trim_start_matches("@@").trim_end().trim_end_matches("@@");
-            // Line numbers, as other diffs have them, place nothing.
+            // The line numbers of unified diffs are ignored.
             if !anchor.trim().is_empty() && !anchor.trim_start().starts_with("-") {
                 chunk.anchors.push(anchor.trim().to_owned());
             }
@@ -168,7 +168,7 @@ impl<'p> Reader<'p> {
                 }
             }
         }
-        // Empty lines before the next mark only part the chunks.
+        // Empty lines before the next mark only separate chunks.
         old.truncate(old.len() - blank);
         new.truncate(new.len() - blank);
         chunk.at_end = self.next_if(|line| line.trim_end() == "*** End of File").is_some();

@@ -1,5 +1,5 @@
-//! Where the parts of a patch belong in a file. Each comes after the one before; its lines are found as those of an
-//! edit are, and whole.
+//! Where the parts of a patch belong in a file. Each comes after the previous one; whole lines are matched, like those of an
+//! edit.
 
 use super::parse::Chunk;
 use crate::file::change::list_lines;
@@ -15,7 +15,7 @@ pub(crate) struct PlacedChunk {
     pub level: MatchLevel,
 }
 
-/// In the order of the file. The error names the part and what to do about it.
+/// The parts in file order. The error names the part and says what to do.
 pub(crate) fn place(text: &str, chunks: &[Chunk]) -> Result<Vec<PlacedChunk>, String> {
     let (mut placed, mut from): (Vec<PlacedChunk>, usize) = (Vec::new(), 0);
     for (number, chunk) in (1..).zip(chunks) {
@@ -94,7 +94,7 @@ fn place_one(text: &str, mut from: usize, chunk: &Chunk) -> Result<PlacedChunk, 
     Ok(PlacedChunk { start: one.start, end: one.end, new, level })
 }
 
-/// After the first line that is the anchor, or else begins with it.
+/// The position after the first line that equals or else begins with the anchor.
 fn after_anchor(lines: &Lines, from: usize, anchor: &str) -> Option<usize> {
     let after = |fits: &dyn Fn(&str) -> bool| {
         let mut all = (0..lines.count()).filter(|line| lines.start(*line) >= from);

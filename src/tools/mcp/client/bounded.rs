@@ -1,5 +1,5 @@
-//! A server's output, which ends with a reason where the protocol crate would skip a message that it can't
-//! read and the call would wait in vain. Other lines are skipped: many servers greet or log there.
+//! A server's output. Ends with a reason if the protocol crate would skip an unreadable message and leave its call
+//! waiting forever. Other lines are skipped, because many servers print greetings or logs there.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use base::text::one_line;
 
 pub const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
-/// The parser reads up to 128.
+/// The parser's own limit is 128.
 const MAX_DEPTH: u32 = 127;
 const MAX_MESSAGES: u32 = 10_000;
 const WINDOW: Duration = Duration::from_secs(60);
@@ -23,7 +23,7 @@ const SHOWN_CHARS: usize = 160;
 
 #[derive(Default)]
 pub struct OutputFaults {
-    /// Why it was not read on.
+    /// Why reading stopped.
     pub fault: OnceLock<String>,
     stray: OnceLock<String>,
 }
@@ -129,7 +129,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedOutput<R> {
             ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
         }
         let new = &buf.filled()[before..];
-        // At the end, what was begun is a line, too.
+        // At the end, an unfinished line counts as a line.
         let read = if new.is_empty() { self.end_of_line() } else { self.read(new) };
         if let Err(why) = read {
             let _ = self.faults.fault.set(why);

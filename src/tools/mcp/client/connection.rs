@@ -20,10 +20,10 @@ use crate::mcp::catalog::{CallResult, Catalog, Content, READER};
 use base::process::service::Service;
 
 const PING: Duration = Duration::from_secs(5);
-/// For a call, even with signs of life.
+/// The limit for a call, even with signs of life.
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
-/// Dropping it closes the connection and ends the program started for it.
+/// Dropping it closes the connection and ends the server's program.
 pub struct McpConnection {
     pub(super) running: RunningService<RoleClient, Handler>,
     pub calls: Arc<Calls>,
@@ -36,7 +36,7 @@ impl McpConnection {
         self.running.is_closed() || self.running.peer().is_transport_closed()
     }
 
-    /// Whether the server still answers anything; an error is an answer, too.
+    /// Whether the server still answers anything, even with an error.
     pub async fn is_alive(&self) -> bool {
         let ping = self.running.peer().send_request(ClientRequest::PingRequest(PingRequest::default()));
         tokio::time::timeout(PING.min(self.call_timeout), ping).await.is_ok()
@@ -62,7 +62,7 @@ impl McpConnection {
         let capabilities = peer.peer_info().map(|info| info.capabilities.clone()).unwrap_or_default();
         let mut catalog = Catalog::default();
         let asked = async {
-            // Some servers don't declare that they have tools.
+            // Some servers have tools but don't declare the capability.
             match peer.list_all_tools().await {
                 Ok(tools) => catalog.tools = tools,
                 Err(error) if capabilities.tools.is_some() => return Err(error),
@@ -84,7 +84,7 @@ impl McpConnection {
         Ok(catalog)
     }
 
-    /// `ours`: the tool that we added, not the server's.
+    /// `ours`: the tool was added by us.
     pub async fn call(
         &self,
         tool: &Tool,
@@ -101,7 +101,7 @@ impl McpConnection {
         let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(args);
         let result = self.limited(self.running.call_tool(params), caller, cancel).await?;
         let mut content: Vec<Content> = result.content.iter().filter_map(content_of).collect();
-        // Servers that follow the protocol's advice send this as text too.
+        // Following the protocol's advice, many servers also send this as text.
         if let Some(structured) = result.structured_content.filter(|_| content.is_empty()) {
             content.push(Content::Text(structured.to_string()));
         }
@@ -132,7 +132,7 @@ impl McpConnection {
         Ok(result.messages.iter().filter_map(|message| content_of(&message.content)).collect())
     }
 
-    /// Dropping the request tells the server that it was cancelled.
+    /// Dropping the request notifies the server of the cancellation.
     async fn limited<T>(
         &self,
         request: impl Future<Output = Result<T, ServiceError>>,

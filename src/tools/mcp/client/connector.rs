@@ -32,16 +32,16 @@ use base::process::task;
 use base::protocol::host::HostProgram;
 use guard::sandbox::session::Sandbox;
 
-/// How long an address may take to say whether it knows the newest protocol; some older servers never do.
+/// How long to wait for an address to say whether it knows the newest protocol; some older servers never do.
 const PROBE: Duration = Duration::from_secs(10);
-/// How long to wait for a failed program to exit, to collect its last output.
+/// How long to wait for a failed program to exit, to get its last output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 #[derive(Clone)]
 pub struct ServerPlace {
     pub root: PathBuf,
     pub sandbox: Arc<Sandbox>,
-    /// The folder for servers in the user's state.
+    /// Folder for servers in the user's state.
     pub state: PathBuf,
     pub host: Option<Arc<dyn HostProgram>>,
     /// `None` if no user can sign in.
@@ -58,7 +58,7 @@ impl ServerPlace {
     }
 }
 
-/// If `challenge` is given (from a refused request), signs in first.
+/// If `challenge` (from a refused request) is given, signs in first.
 pub async fn connect(
     server: &Server,
     place: &ServerPlace,
@@ -125,7 +125,7 @@ async fn over_http(
         http::client(url).map_err(McpError::Start)?,
         match tokens {
             Some(tokens) => tokens,
-            // Without tokens it adds nothing to requests.
+            // Without tokens, it adds nothing to requests.
             None => SignIn { url: url.to_owned(), oauth: OAuth::default(), file: None, show: None }
                 .earlier()
                 .await
@@ -141,7 +141,7 @@ async fn over_http(
     }
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(named);
     let open = |_| {
-        // The stream of a connection says nothing about another's.
+        // Each connection needs its own, because it tracks the stream of that connection.
         let client = OrderedHttp::new(client.clone());
         ready(Ok((StreamableHttpClientTransport::with_client(client, config.clone()), None)))
     };
@@ -170,9 +170,9 @@ async fn over_host(server: &Server, place: &ServerPlace) -> Result<McpConnection
     handshake(server, place, open).await
 }
 
-/// Opens the transport, with the program behind it if there is one, and greets the server. An address is asked first
-/// whether it knows 2026-07-28 ("Versioning and Compatibility" of that revision, read on 27 November 2026). A program is
-/// greeted as up to 2025-11-25: most only know that, and many of those leave a question before the greeting unanswered.
+/// Opens the transport (and starts the program, if it is one) and greets the server. An address is first asked whether
+/// it knows 2026-07-28 ("Versioning and Compatibility" of that revision, read on 27 November 2026). A program is greeted
+/// as up to 2025-11-25: most know only that, and many of those don't answer a question before the greeting.
 async fn handshake<T, E, A, F>(
     server: &Server,
     place: &ServerPlace,
@@ -189,7 +189,7 @@ where
     let (first, second) = if by_address { (discover, initialize) } else { (initialize, discover) };
     let limit = if by_address { PROBE.min(server.start_timeout) } else { server.start_timeout };
     match attempt(server, place, &open, first, limit).await {
-        // What an older server makes of an unknown question can be anything.
+        // An older server may fail in any way on an unknown question.
         Err((error, _)) if by_address && !matches!(error, McpError::SignIn { .. }) => {
             attempt(server, place, &open, second, server.start_timeout).await.map_err(|(error, _)| error)
         }
@@ -200,7 +200,7 @@ where
     }
 }
 
-/// With an error, whether the other way to greet it may work.
+/// The flag of an error says whether the other way of greeting may work.
 async fn attempt<T, E, A, F>(
     server: &Server,
     place: &ServerPlace,
@@ -246,7 +246,7 @@ fn start_error(error: &ClientInitializeError) -> McpError {
         return sign_in;
     }
     McpError::Start(match error {
-        // `source()` doesn't return this error.
+        // `source()` doesn't include this error.
         ClientInitializeError::TransportError { error, .. } => root_cause(error),
         error => root_cause(error),
     })
@@ -290,7 +290,7 @@ fn program(server: &Server, place: &ServerPlace) -> Result<McpProgram, McpError>
 
 fn expand(text: &str, server: &Server, place: &ServerPlace) -> Result<String, McpError> {
     let value = |name: &str| match name {
-        // Claude Code sets it for the servers it starts.
+        // Claude Code sets it for servers that it starts.
         "CLAUDE_PROJECT_DIR" => Some(place.root.to_string_lossy().into_owned()),
         _ => std::env::var(name).ok(),
     };

@@ -1,4 +1,4 @@
-//! Tokens of servers the user has signed in to, each in a private file in the program's state.
+//! Tokens of servers that the user has signed in to, each in a private file in the program's state.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! A server's questions to the user: one per property of its schema; an empty answer takes the default.
+//! A server's questions to the user, one per property of its schema; an empty answer selects the default.
 
 use serde_json::{Map, Value};
 

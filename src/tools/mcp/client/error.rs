@@ -22,7 +22,6 @@ pub enum McpError {
     Lost(String),
     #[error("no response for {} s{}", .0.as_secs(), .1)]
     Timeout(Duration, String),
-    /// Not even a ping was answered.
     #[error("no response for {} s, not even to a ping, so it was stopped; the next call starts it again{}", .0.as_secs(), .1)]
     Hung(Duration, String),
     #[error("it is turned off in this session")]
@@ -52,11 +51,11 @@ impl From<ServiceError> for McpError {
     }
 }
 
-/// The innermost cause; the outer ones only repeat it.
+/// The innermost cause, because outer ones only repeat it.
 pub fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let last = std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error);
     match last.downcast_ref() {
-        // `source()` doesn't return this error.
+        // `source()` doesn't include this error.
         Some(StreamableHttpError::Client(error)) => http::root_cause(error),
         _ => last.to_string(),
     }

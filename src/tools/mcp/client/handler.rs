@@ -1,6 +1,6 @@
-//! What servers may ask of us: the project's location, and questions to the user. Sampling isn't offered, so
+//! What servers may request from us: the project's location, and questions to the user. Sampling isn't offered, so
 //! a server can't spend the user's tokens.
-// Roots are being removed from the protocol, but current servers ask for them.
+// Roots are being removed from the protocol, but current servers still request them.
 #![allow(deprecated)]
 
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub struct RunningCall<'a> {
 }
 
 impl Calls {
-    /// From 2026-07-28 on, a server tells changes of its catalog only to who asks for them.
+    /// Since 2026-07-28, a server reports changes of its catalog only to clients that subscribe.
     pub fn watch(self: &Arc<Self>, peer: Peer<RoleClient>) {
         let Some(info) = peer.peer_info().filter(|info| !info.protocol_version.has_initialize()) else {
             return;
@@ -85,7 +85,7 @@ impl Calls {
         self.asked.load(Ordering::Relaxed) > 0
     }
 
-    /// What went wrong, rather than that the connection was lost.
+    /// The output's fault if there is one, because it tells more than a lost connection.
     pub fn explain(&self, error: impl Into<McpError>) -> McpError {
         self.output.fault.get().map_or_else(|| error.into(), |why| McpError::Lost(why.clone()))
     }

@@ -1,4 +1,4 @@
-//! Servers within the program that started us: their messages go through Claude's control protocol
+//! Servers within the host program, reached through Claude's control protocol
 //! (`SDKControlMcpMessageRequest` of `@anthropic-ai/claude-agent-sdk` 0.3.332).
 
 use std::convert::Infallible;
@@ -51,7 +51,7 @@ impl Transport<RoleClient> for HostTransport {
     }
 }
 
-/// Requests wait for their answers beside each other; notifications keep their order.
+/// Sends requests concurrently, but notifications in order.
 async fn relay(
     host: Arc<dyn HostProgram>,
     server: String,

@@ -1,4 +1,4 @@
-//! HTTP for signing in, over the same client as everything else.
+//! HTTP for signing in, with the same client as everything else.
 
 use hyper::http::{Request, Response, header};
 use reqwest::{Client, Url};
@@ -43,7 +43,7 @@ async fn send(request: Request<Vec<u8>>, follow: bool) -> Result<Response<Vec<u8
         let target = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
         let target = target.and_then(|target| response.url().join(target).ok());
         match (again, target) {
-            // Only within the same origin.
+            // Follow redirects only within the same origin.
             (Some(mut again), Some(target))
                 if follow
                     && response.status().is_redirection()

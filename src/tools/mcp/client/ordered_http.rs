@@ -1,5 +1,5 @@
-//! Requests wait until the stream for what a server says unasked is open. The protocol crate (rmcp 3.11) opens both at once, and
-//! servers drop what they ask before that: the call that needs the answer would wait in vain.
+//! Delays requests until the stream for the server's own messages is open. The protocol crate (rmcp 3.11) opens both at
+//! once, and servers drop questions that they ask before that, so the call would wait forever.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use sse_stream::Sse;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// Some servers answer only once they have something to say.
+/// Some servers open the stream only when they have something to send.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 type Headers = HashMap<HeaderName, HeaderValue>;

@@ -1,4 +1,4 @@
-//! OAuth 2.1 sign-in: the browser and its redirect, and grants without a user. The crate does the rest.
+//! OAuth 2.1 sign-in: the browser and its redirect, and grants without a user. The protocol crate does the rest.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r
 pub struct SignIn {
     pub url: String,
     pub oauth: OAuth,
-    /// Where tokens are stored; `None` if there are none.
+    /// Where tokens are stored, if anywhere.
     pub file: Option<CredentialFile>,
     /// `None` if no user can sign in.
     pub show: Option<ShowPage>,
@@ -42,7 +42,7 @@ pub struct SignIn {
 impl SignIn {
     pub async fn earlier(&self) -> Result<AuthorizationManager, String> {
         let mut manager = self.manager(false).await?;
-        // An unreachable authorization server is an error only once the token is refused.
+        // An unreachable authorization server matters only if the token is refused.
         if manager.initialize_from_store().await.unwrap_or(false)
             && let (Some(id), Some(secret)) = (&self.oauth.client_id, &self.oauth.client_secret)
         {
@@ -55,7 +55,7 @@ impl SignIn {
     pub async fn now(&self, challenge: Option<&str>) -> Result<AuthorizationManager, String> {
         let mut manager = self.manager(false).await?;
         let found = match manager.resolve_metadata_from_challenge(challenge).await {
-            // March 2025 servers are their own authorization server and may name a path as the issuer.
+            // Servers of the March 2025 protocol are their own authorization server and may name a path as issuer.
             Err(AuthError::AuthorizationServerMismatch { received_issuer, .. })
                 if same_origin(&received_issuer, &self.url) =>
             {
@@ -100,8 +100,8 @@ impl SignIn {
         Ok(session.auth_manager)
     }
 
-    /// The configured ones, or else what the server names; and when it refuses a call for more, that and all that was
-    /// granted before, which a new token would lose otherwise.
+    /// The configured scopes, or else those named by the server. If a call needs more, adds those and all that were granted
+    /// before, which a new token would lose otherwise.
     async fn scopes(&self, manager: &AuthorizationManager, challenge: &str) -> Result<Vec<String>, String> {
         let mut scopes = self.oauth.scopes.clone();
         let more = challenge.contains("insufficient_scope");
@@ -120,7 +120,7 @@ impl SignIn {
         self.oauth.grant_type.as_deref() == Some("client_credentials")
     }
 
-    /// `own_issuer`: ignore the issuer named by the server's own documents.
+    /// `own_issuer`: ignore the issuer named in the server's own documents.
     async fn manager(&self, own_issuer: bool) -> Result<AuthorizationManager, String> {
         let http = Arc::new(SignInHttp { own_issuer });
         let manager = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), http).await;
@@ -157,7 +157,6 @@ impl SignIn {
         manager.exchange_client_credentials(&config).await.map(drop).map_err(said)
     }
 
-    /// Stores a token obtained without the crate.
     async fn keep(
         &self,
         metadata: &AuthorizationMetadata,
@@ -178,7 +177,7 @@ fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Waits for the browser's redirect to `path`, with `state` if there is one; returns its address with all parameters.
+/// Waits for the browser's redirect to `path` (with `state`, if given); returns its address with all parameters.
 pub async fn answered(listener: &TcpListener, (path, state): (&str, Option<&str>)) -> Result<String, String> {
     loop {
         let (mut stream, _) = listener.accept().await.map_err(said)?;
@@ -193,7 +192,7 @@ pub async fn answered(listener: &TcpListener, (path, state): (&str, Option<&str>
             let mut pairs = url.iter().flat_map(reqwest::Url::query_pairs);
             pairs.find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
         };
-        // Browsers also request other things, such as icons; and other programs could.
+        // Browsers, and possibly other programs, make other requests too, such as for icons.
         let meant = |url: &&reqwest::Url| {
             url.path() == path && state.is_none_or(|state| parameter("state").as_deref() == Some(state))
         };
@@ -215,12 +214,12 @@ pub async fn answered(listener: &TcpListener, (path, state): (&str, Option<&str>
 }
 
 // Client authentication with a private key (RFC 7523), which the crate supports only with a second crypto library:
-// a token for `client_credentials`, asked for with a signed assertion.
+// gets a token for `client_credentials` with a signed assertion.
 
-/// Seconds an assertion is valid.
+/// How long an assertion is valid, in seconds.
 const LIFETIME: u64 = 300;
 
-/// With the private key in the file `path`; for a server and its scopes.
+/// Signs with the private key in the file `path`.
 async fn key_token(
     path: &str,
     metadata: &AuthorizationMetadata,
@@ -271,7 +270,7 @@ fn signed(client_id: &str, audience: &str, pem: &[u8]) -> Result<String, String>
     Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// The two numbers of an ECDSA signature in 32 bytes each, from their ASN.1 form: a sequence of two integers.
+/// The two numbers of an ECDSA signature, 32 bytes each, from their ASN.1 form (a sequence of two integers).
 fn fixed_size(der: &[u8]) -> Option<Vec<u8>> {
     let mut rest = der.strip_prefix(&[0x30])?.get(1..)?;
     let mut out = Vec::with_capacity(64);

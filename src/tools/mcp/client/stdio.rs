@@ -1,4 +1,4 @@
-//! Servers that are programs, started in the sandbox according to their profile.
+//! Servers that are programs, sandboxed according to their profile.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use guard::sandbox::spec::{Confinement, RawPath, SandboxLevel};
 
 use tokio::process::{ChildStdin, ChildStdout};
 
-/// Cache folders of package runners. Each server gets its own, so that none runs another's downloads.
+/// Cache folders of package runners. Each server has its own, so that none runs another's downloads.
 const CACHES: [(&str, &str); 2] = [("npm_config_cache", "npm"), ("UV_CACHE_DIR", "uv")];
 
 const XDG: [(&str, &str); 4] = [
@@ -22,7 +22,7 @@ const XDG: [(&str, &str); 4] = [
     ("XDG_STATE_HOME", ".local/state"),
 ];
 
-/// Where tool chains and git look in a home unless these say otherwise.
+/// Where tool chains and git look in the home folder, unless these variables are set.
 const TOOLS: &str = include_str!("homes.txt");
 
 /// With all variables expanded.
@@ -31,7 +31,6 @@ pub struct McpProgram {
     pub args: Vec<String>,
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
-    /// `None`: not sandboxed.
     pub profile: Option<ServerProfile>,
     pub own_folder: PathBuf,
 }
@@ -69,7 +68,7 @@ pub fn start(program: McpProgram, sandbox: &Sandbox) -> io::Result<(Service, Chi
             }
             let named = std::iter::once(&command).chain(&args).map(PathBuf::from).chain([cwd.clone()]);
             for path in named.filter(|path| path.is_absolute() && path.exists()) {
-                // A program in a temporary folder must stay visible there, along with its neighbors.
+                // A program in a temporary folder must be visible there, together with its neighbors.
                 let beside = |folder: &RawPath| {
                     let top = path.strip_prefix(&**folder).ok()?.components().next()?;
                     Some(folder.join(top))
@@ -77,11 +76,11 @@ pub fn start(program: McpProgram, sandbox: &Sandbox) -> io::Result<(Service, Chi
                 spec.visible.extend(spec.temporary.iter().find_map(beside).map(RawPath));
             }
             spec.is_server = true;
-            // A rule about commands isn't about what a server starts.
+            // Rules about commands don't apply to what a server starts.
             spec.masks.programs = Vec::new();
             spec.visible.sort();
             spec.visible.dedup();
-            // Variables set in the configuration win over the sandbox's.
+            // The configuration's variables override the sandbox's.
             spec.environment.retain(|(name, _)| !env.iter().any(|(set, _)| set == name));
             Some(session::launcher(spec, None)?)
         }
@@ -90,7 +89,7 @@ pub fn start(program: McpProgram, sandbox: &Sandbox) -> io::Result<(Service, Chi
     service::start(ServiceSpec { wrapper, program: command.into(), args, cwd, environment: env })
 }
 
-/// A home of its own, which stays: many servers keep something in `~`. What they only read stays where it is.
+/// A persistent home of its own, because many servers store files in `~`. What they only read there stays in place.
 fn home(own_folder: &Path, given: &[(String, String)]) -> io::Result<Vec<(String, String)>> {
     let is_given = |name: &str| given.iter().any(|(known, _)| known == name);
     if is_given("HOME") {
@@ -115,7 +114,7 @@ fn home(own_folder: &Path, given: &[(String, String)]) -> io::Result<Vec<(String
     Ok(set)
 }
 
-/// Folders named in the arguments: the configuration's author wants the server to use them.
+/// Folders named in the arguments, which the server is obviously meant to use.
 fn folders<'a>(args: &'a [String], cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     let named = |arg: &String| {
         let path = Path::new(arg.rsplit_once('=').map_or(arg.as_str(), |(_, value)| value));

@@ -1,4 +1,4 @@
-//! A server as written in configuration files. One type reads every agent's format, since their keys don't
+//! A server as written in configuration files. One type reads every agent's format, because their keys don't
 //! conflict. We write Claude Code's format, plus `sandbox`. Sources, November 2026:
 //! code.claude.com/docs/en/mcp, `codex-rs/config/src/mcp_types.rs`, opencode.ai/docs/mcp-servers (and `v2`),
 //! `docs/tools/mcp-server.md` of google-gemini/gemini-cli.
@@ -15,12 +15,12 @@ use super::server::{self, Server, Transport, words};
 use base::file;
 use base::format::settings_file;
 
-/// A server within the program that started us, as Claude's SDKs name it.
+/// The type name that Claude's SDKs use for a server within the host program.
 const OF_HOST: &str = "sdk";
 /// Limited because server names are part of tool names.
 const MAX_NAME_CHARS: usize = 64;
 const SSE: &str = "sse";
-/// With variables of the editor (code.visualstudio.com, MCP configuration reference; cursor.com/docs/mcp).
+/// Files with editor variables (code.visualstudio.com, MCP configuration reference; cursor.com/docs/mcp).
 const OF_EDITORS: [&str; 2] = [".vscode/mcp.json", ".cursor/mcp.json"];
 const WITH_OTHER_VARIABLES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".gemini/settings.json"];
 
@@ -49,7 +49,7 @@ pub struct Entry {
     bearer_token_env_var: Option<String>,
     #[serde(skip_serializing_if = "Value::is_null")]
     pub oauth: Value,
-    /// Codex puts them next to `oauth`.
+    /// Codex puts scopes next to `oauth`.
     #[serde(deserialize_with = "words", skip_serializing)]
     scopes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,12 +60,12 @@ pub struct Entry {
     pub include_tools: Option<Vec<String>>,
     #[serde(alias = "disabled_tools", alias = "disabledTools", skip_serializing_if = "Vec::is_empty")]
     pub exclude_tools: Vec<String>,
-    /// Milliseconds a call may take without a sign of life.
+    /// Milliseconds that a call may take without a sign of life.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub timeout: Value,
     #[serde(alias = "tool_timeout_sec", skip_serializing)]
     tool_timeout_sec: Option<f64>,
-    /// Milliseconds until it must be ready.
+    /// Milliseconds until the server must be ready.
     #[serde(alias = "startup_timeout_ms", skip_serializing_if = "Option::is_none")]
     pub startup_timeout: Option<u64>,
     #[serde(alias = "startup_timeout_sec", skip_serializing)]
@@ -80,11 +80,11 @@ fn one_word<S: serde::Serializer>(words: &[String], serializer: S) -> Result<S::
 }
 
 impl Entry {
-    /// From a file's value, converted to the format we write.
+    /// Reads a file's value, converting it to the format that we write.
     pub fn read(value: &Value) -> Result<Self, String> {
         let command = value["command"].as_str().map(str::to_owned);
         let mut entry: Self = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
-        // A single string is the program's path, including spaces.
+        // A single string is the program's path, even with spaces.
         let mut command = command.map_or_else(|| std::mem::take(&mut entry.command), |whole| vec![whole]);
         if command.len() > 1 {
             entry.args.splice(..0, command.drain(1..));
@@ -101,7 +101,7 @@ impl Entry {
         if let Some(name) = entry.bearer_token_env_var.take() {
             entry.headers.insert("Authorization".to_owned(), format!("Bearer ${{{name}}}"));
         }
-        // opencode v2 has both in one object.
+        // opencode v2 has both timeouts in one object.
         if let Some(both) = entry.timeout.as_object().cloned() {
             entry.timeout = both.get("request").cloned().unwrap_or_default();
             entry.startup_timeout = both.get("startup").and_then(Value::as_u64).or(entry.startup_timeout);
@@ -127,7 +127,7 @@ impl Entry {
         Ok(entry)
     }
 
-    /// Converts other agents' variable syntax to ours, if it is `theirs`.
+    /// Converts other agents' variable syntax to ours, if `theirs`.
     #[must_use]
     pub fn with_variables_in_our_form(mut self, theirs: bool) -> Self {
         let texts = self.command.iter_mut().chain(&mut self.args).chain(self.env.values_mut());
@@ -138,7 +138,7 @@ impl Entry {
         self
     }
 
-    /// A server that is set to the older transport may speak the present one, too.
+    /// A server configured for the older transport may support the current one as well.
     #[must_use]
     pub fn over_http(mut self) -> Self {
         self.kind = self.kind.map(|kind| if kind == SSE { "http".to_owned() } else { kind });
@@ -183,7 +183,7 @@ impl Entry {
     }
 }
 
-/// `false` means none; absent or `true`, the usual.
+/// `false` means none; missing or `true` means the default.
 fn unless_off<T: Default + DeserializeOwned>(key: &str, value: Value) -> Result<Option<T>, String> {
     match value {
         Value::Bool(false) => Ok(None),
@@ -221,13 +221,13 @@ pub fn check_name(name: &str) -> Result<(), String> {
 pub fn servers_of(config: &Value) -> Option<&Map<String, Value>> {
     let within = |key: &str| config.get(key).and_then(Value::as_object);
     let of_opencode = within("mcp");
-    // v2 has them one level deeper.
+    // v2 nests them one level deeper.
     let deeper = of_opencode.and_then(|mcp| mcp.get("servers")?.as_object());
     let deeper = deeper.filter(|all| !all.contains_key("type"));
     within("mcpServers").or(within("mcp_servers")).or(deeper).or(of_opencode).or(within("servers"))
 }
 
-/// The servers of one file, and what is wrong with invalid ones.
+/// The servers in one file, and what is wrong with invalid ones.
 pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     let refused = |what: String| (Vec::new(), vec![format!("{}: {what}", path.display())]);
     let of_editor = OF_EDITORS.iter().any(|name| path.ends_with(name));

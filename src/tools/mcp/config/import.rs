@@ -1,4 +1,4 @@
-//! Imports servers set up for other agents. Sources as in `entry`.
+//! Imports servers that were set up for other agents. For sources see `entry`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use base::format::settings_file;
 /// Claude Code's file also contains the history of all projects.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Names and files below the home folder.
+/// Agents, and their files below the home folder.
 const AGENTS: [(&str, &str); 4] = [
     ("claude", ".claude.json .config/Claude/claude_desktop_config.json"),
     ("codex", ".codex/config.toml"),
@@ -36,14 +36,14 @@ pub fn agents() -> Vec<&'static str> {
 
 pub fn files(agent: Option<&str>, home: &Path) -> Vec<PathBuf> {
     let meant = AGENTS.iter().filter(|(known, _)| agent.is_none_or(|name| name == *known));
-    // The Codex folder can be moved.
+    // The location of Codex's folder is configurable.
     let codex = std::env::var_os("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from);
     let path =
         |file: &str| file.strip_prefix(".codex/").map_or_else(|| home.join(file), |file| codex.join(file));
     meant.flat_map(|(_, files)| files.split(' ')).map(path).filter(|path| path.is_file()).collect()
 }
 
-/// The servers in this file, global ones and those for `workspace`. Blocks.
+/// The servers in this file: global ones and those for `workspace`. Blocks.
 pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
     let text = file::small_text(path, MAX_BYTES)
         .ok_or_else(|| format!("{} cannot be read as text", path.display()))?;

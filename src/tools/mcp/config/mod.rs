@@ -1,4 +1,4 @@
-//! Reads which servers there are and how to reach them from our files and those of other agents.
+//! Reads the list of servers and how to reach them, from our files and other agents'.
 
 pub mod entry;
 pub mod import;

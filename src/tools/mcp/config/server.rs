@@ -19,7 +19,7 @@ pub struct Server {
     pub origin: PathBuf,
     pub transport: Transport,
     pub start_timeout: Duration,
-    /// Counted from the last sign of life of a call.
+    /// Counted from a call's last sign of life.
     pub call_timeout: Duration,
     pub enabled: bool,
     pub tools: Option<Vec<String>>,
@@ -27,7 +27,7 @@ pub struct Server {
     pub hash: String,
 }
 
-/// Strings may contain `${VARIABLE}`s, which are expanded on connecting.
+/// Strings may contain `${VARIABLE}`s, which are expanded when connecting.
 #[derive(Clone, Debug)]
 pub enum Transport {
     Stdio {
@@ -47,7 +47,7 @@ pub enum Transport {
     Host,
 }
 
-/// What a sandboxed server may do besides reading and changing the workspace.
+/// What a sandboxed server may do in addition to reading and changing the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerProfile {
@@ -56,7 +56,7 @@ pub struct ServerProfile {
 }
 
 impl Default for ServerProfile {
-    /// Most servers front a network service, and `npx` and `uvx` download them.
+    /// Most servers use a network service, and `npx` and `uvx` download them.
     fn default() -> Self {
         Self { network: true, folders: Vec::new() }
     }
@@ -77,7 +77,7 @@ pub struct OAuth {
     pub scopes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callback_port: Option<u16>,
-    /// `client_credentials`: without a user, with the id and the secret or key.
+    /// `client_credentials`: sign in without a user, with the id and the secret or key.
     #[serde(alias = "grant_type", skip_serializing_if = "Option::is_none")]
     pub grant_type: Option<String>,
     #[serde(alias = "private_key_file", skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The user's server list, `mcp_servers.json`. Changes keep everything else in the file. Methods block.
+//! The user's server list, `mcp_servers.json`. Changes preserve everything else in the file. Methods block.
 
 use std::io;
 use std::path::{Path, PathBuf};
