@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::api::{Tool, ToolError, TypedTool as _, object};
+use super::arguments::normalize::normalize;
 use super::arguments::tool_names;
 use crate::file::edit::{Edit, MultiEdit};
 use crate::file::patch::in_command;
@@ -90,12 +91,13 @@ pub fn named<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a str> {
 /// The call that is meant if the tool does what its `command` says: an editor that also reads and creates files, as models
 /// of OpenHands and Anthropic know it, or a shell command that only applies a patch.
 pub fn instead(tool: &str, args: &Value, cwd: &Path) -> Option<(&'static str, Value)> {
-    let command = args["command"].as_str()?;
     if tool == Bash::NAME {
-        let (patch, folder) = in_command::find(command, cwd)?;
+        let args = normalize(tool, &Bash::accepted(), args.clone()).args.ok()?;
+        let folder = cwd.join(args["directory"].as_str().unwrap_or_default());
+        let (patch, folder) = in_command::find(args["command"].as_str()?, &folder)?;
         return Some((Edit::NAME, json!({"patch": patch, "directory": folder})));
     }
-    let name = match command {
+    let name = match args["command"].as_str()? {
         "view" => Read::NAME,
         "create" => Write::NAME,
         "str_replace" => Edit::NAME,

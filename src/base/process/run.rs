@@ -22,6 +22,8 @@ use crate::{file, secret};
 /// Between the polite and the final signal, after a timeout and after an interrupt by the user.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(300);
 const CANCEL_GRACE: Duration = Duration::from_millis(40);
+/// A server gets time to close its connections and say so.
+const JOB_GRACE: Duration = Duration::from_secs(2);
 /// How long a wrapper may take to end everything and clean up.
 const WRAPPER_GRACE: Duration = Duration::from_millis(1_500);
 /// How long a grandchild may keep the pipe open after the command has ended.
@@ -65,6 +67,7 @@ pub struct CommandSpec {
     /// As if the time limit were reached, where the command goes on then.
     pub hurry: CancellationToken,
     pub quiet: bool,
+    pub is_job: bool,
 }
 
 impl CommandSpec {
@@ -253,6 +256,7 @@ pub async fn run(
         cap: spec.spill_cap_bytes,
     };
     let mut go_on = spec.go_on;
+    let mut is_job = spec.is_job;
     let mut buffer = vec![0; CHUNK_BYTES];
     let far = Instant::now() + Duration::from_secs(365 * 24 * 3600);
     let mut kill_at = Instant::now() + spec.timeout;
@@ -268,7 +272,7 @@ pub async fn run(
             () = cancel.cancelled(), if !cancelled && status.is_none() => {
                 cancelled = true;
                 reap::signal_all(leader, Signal::TERM);
-                kill_at = Instant::now() + CANCEL_GRACE;
+                kill_at = Instant::now() + if is_job { JOB_GRACE } else { CANCEL_GRACE };
             }
             () = sleep_until(kill_at), if !killed && status.is_none() => {
                 if (timed_out || cancelled) && lifeline.take().is_some() {
@@ -282,6 +286,7 @@ pub async fn run(
                     && told.send(file).is_ok()
                 {
                     kill_at = far;
+                    is_job = true;
                 } else {
                     timed_out = true;
                     reap::signal_all(leader, Signal::TERM);

@@ -164,6 +164,7 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
         timeout: args.timeout_ms.map_or(JOB_TIMEOUT, Duration::from_millis),
         spill_cap_bytes: SPILL_BYTES,
         quiet: true,
+        is_job: true,
         ..CommandSpec::of_shell(&args.command)
     };
     let path = cx.spill.reserve("job").map_err(failed)?;

@@ -103,6 +103,7 @@ impl Foreground {
             go_on: cx.shell.jobs.has_room().then_some(told),
             hurry: cx.shell.jobs.hurry(),
             quiet: !cx.by_user,
+            is_job: false,
         };
         let (cancel, watching) = (CancellationToken::new(), cx.clone());
         let (job, ends) = (Arc::new(OnceLock::<Arc<BackgroundJob>>::new()), cancel.clone());

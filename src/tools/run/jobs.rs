@@ -365,7 +365,7 @@ impl Drop for Jobs {
 pub fn how_it_ended(outcome: &io::Result<CommandOutcome>) -> (String, Option<i64>) {
     match outcome {
         Err(error) => (format!("could not be started: {error}"), None),
-        Ok(outcome) if outcome.cancelled => ("stopped".to_owned(), None),
+        Ok(outcome) if outcome.cancelled => (format!("stopped ({})", outcome.exit), None),
         Ok(outcome) => (outcome.exit.to_string(), Some(outcome.exit.code().into())),
     }
 }

@@ -111,10 +111,20 @@ fn in_a_session() {
         .concat()
     };
     let heredoc = "cd sub && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: b.py\n@@\n-b = 1\n+b = 2\n*** End Patch\nEOF\n";
+    let in_sub = |old: &str, new: &str| {
+        format!("*** Begin Patch\n*** Update File: b.py\n@@\n-b = {old}\n+b = {new}\n*** End Patch")
+    };
     let server = FakeServer::start(vec![
         answer().call("Bash", json!({"command": "cat a.py sub/b.py"})).into(),
         raw("text/event-stream", &done(&item)),
         answer().call("Bash", json!({"command": heredoc})).into(),
+        answer()
+            .call("shell", json!({"command": ["apply_patch", in_sub("2", "3")], "workdir": "sub"}))
+            .call(
+                "exec_command",
+                json!({"cmd": format!("apply_patch '{}'", in_sub("3", "4")), "workdir": "sub"}),
+            )
+            .into(),
         answer().text("Done.").into(),
     ]);
     let url = server.base_url();
@@ -133,7 +143,7 @@ fn in_a_session() {
     let output = place.command(&args).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!((place.text("a.py"), place.text("c.py")), ("a = 2\n".to_owned(), "c = 1\n".to_owned()));
-    assert_eq!(place.text("sub/b.py"), "b = 2\n");
+    assert_eq!(place.text("sub/b.py"), "b = 4\n");
     let last = &server.requests()[3].body;
     let input = last["input"].as_array().unwrap();
     let call =

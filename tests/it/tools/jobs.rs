@@ -56,6 +56,13 @@ async fn job_lifecycle() {
     let stopped = bench.call("Job", json!({"id": id, "stop": true})).await;
     assert!(stopped.text.contains("stopped"), "{}", stopped.wire());
     gone("sleep 724201").await;
+    let server = "trap 'until [ -e closed ]; do sleep 0.01; done; echo bye; exit 3' TERM; echo up; until false; do sleep 0.01; done";
+    let begun = bench.call("Bash", json!({"command": server, "background": true})).await;
+    assert_eq!(begun.body, "up\n");
+    assert_ok(&bench.bash("(sleep 0.3; touch closed) &").await);
+    let stopped = bench.call("Job", json!({"id": 2, "stop": true})).await;
+    assert!(stopped.text.starts_with("stopped (exit code 3) after"), "{}", stopped.wire());
+    assert!(stopped.body.ends_with("bye\n"), "{}", stopped.wire());
     // Whoever stopped it knows.
     assert!(bench.cx.shell.jobs.take_ended().is_empty());
     assert_error(&bench.call("Job", json!({"id": 99})).await, "NOT_FOUND", "no job 99");

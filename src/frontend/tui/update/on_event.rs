@@ -196,7 +196,7 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
         if let Some(ended) = row.ended.as_deref().filter(|_| ran) {
             let command = wrap::one_line(&row.command, 100);
             app.inform(format!("Job {} ended ({ended}): {command}", row.id));
-            if ended != "stopped" {
+            if !ended.starts_with("stopped") {
                 app.send(Work::Reports);
             }
         }
