@@ -227,6 +227,9 @@ pub enum CliCommand {
         /// Get the key from the vendor's website (openrouter)
         #[arg(long, requires = "vendor")]
         browser: bool,
+        /// Codex's way to save OpenAI's key from standard input
+        #[arg(long, hide = true, conflicts_with = "vendor")]
+        with_api_key: bool,
     },
     /// Remove a saved API key
     Logout {

@@ -183,6 +183,13 @@ fn print_flag() {
     let task = std::fs::File::open(place.project().join("task.txt")).unwrap();
     let output = place.command(&[]).stdin(task).output().unwrap();
     assert_eq!((output.status.code(), stdout(&output).trim()), (Some(0), "Piped."), "{}", stderr(&output));
+    // With options, too, and where there is no session to continue.
+    let task = std::fs::File::open(place.project().join("task.txt")).unwrap();
+    let elsewhere = Workplace::new();
+    let options = ["--dangerously-skip-permissions", "--continue", "--base-url", &url, "--model", "m"];
+    let output = elsewhere.command(&options).stdin(task).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).trim()), (Some(0), "Piped."), "{}", stderr(&output));
+    assert!(stderr(&output).contains("so a new one starts"), "{}", stderr(&output));
     assert_eq!(stdout(&place.command(&["say it"]).output().unwrap()).trim(), "Headless.");
     let old = place.command(&["exec", "-p", "full", "task"]).output().unwrap();
     assert_eq!(old.status.code(), Some(2), "-p no longer means --permission");

@@ -224,10 +224,11 @@ fn claude_options_are_ours_or_say_what_is() {
     assert_eq!((&said["structured_output"], &said["session_id"]), (&json!({"a": 1}), &json!(id)));
     let (code, said) = result(run(&[&json_out[..], &["--max-turns", "1"]].concat()));
     assert_eq!((code, &said["subtype"]), (Some(1), &json!("error_max_turns")));
-    place.file("extra/commands/hi.md", "Say hi.");
+    place.file("extra/commands/hi.md", "Say hi.").file(".claude/commands/hi.md", "Warns.");
     let streamed = ["-p", "stream", "--output-format", "stream-json", "--fallback-model", "x"];
     let (code, out, _) = run(&[&streamed[..], &["--tools", "Read,Grep", "--plugin-dir", "extra"]].concat());
-    let init = lines(&out).into_iter().find(|line| line["subtype"] == "init").unwrap();
+    let (init, warning) = (lines(&out).remove(0), lines(&out).remove(1));
+    assert_eq!((&init["subtype"], &warning["subtype"]), (&json!("init"), &json!("informational")), "{out}");
     assert_eq!((&init["tools"], &init["plugins"][0]["name"]), (&json!(["Read", "Grep"]), &json!("extra")));
     let last = lines(&out).pop().unwrap();
     assert_eq!((code, &last["is_error"], &last["subtype"]), (Some(1), &json!(true), &json!("success")));

@@ -42,7 +42,10 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         CliCommand::Man { command, list } => done(man::run(command.as_deref(), *list)),
         CliCommand::Update => done(update::run()),
         CliCommand::Scripts => done(report::print(&scripts::page())),
-        CliCommand::Login { vendor, browser } => done(in_runtime(login::login(vendor.as_deref(), *browser))),
+        CliCommand::Login { vendor, browser, with_api_key } => {
+            let vendor = vendor.as_deref().or(with_api_key.then_some("openai"));
+            done(in_runtime(login::login(vendor, *browser)))
+        }
         CliCommand::Logout { vendor } => done(in_runtime(login::change_key(vendor, None))),
         CliCommand::Context(args) => done(context::run(shared, args)),
         CliCommand::Sessions(args) => done(list::run(shared, args)),

@@ -12,14 +12,24 @@ use base::system::os;
 /// Names of Claude Code's own models, which another server doesn't have.
 const ALIASES: [&str; 6] = ["default", "sonnet", "opus", "haiku", "opusplan", "inherit"];
 
-/// Whether the line is meant for `claude -p`: the SDKs don't pass `-p`, but formats, and without a terminal a bare task is one.
-pub fn is_meant(args: &[OsString]) -> bool {
+/// Not for a task.
+const NO_TASK: [&str; 5] = ["--help", "-h", "--version", "-V", "--plain"];
+
+/// Whether the line is meant for `claude -p`: the SDKs don't pass `-p`, but formats, and where the output isn't a terminal a
+/// bare task is one.
+pub fn is_meant(args: &[OsString], takes_value: impl Fn(&str) -> bool) -> bool {
     let theirs = ["-p", "--print", "--output-format", "--input-format"];
     let mut typed = args.iter().map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));
     let is_task = |arg: &OsString| arg.to_string_lossy().contains(' ');
-    let is_piped = || !io::stdin().is_terminal() && !io::stdout().is_terminal() && !chat::is_plain_set();
+    let has_task = || {
+        let read = rewrite(&table("Options of claude -p"), args.iter().cloned(), takes_value, |_| false);
+        let has_words = |done: Rewritten| {
+            done.words.iter().all(is_task) && (!done.words.is_empty() || !io::stdin().is_terminal())
+        };
+        !args.iter().any(|arg| NO_TASK.iter().any(|other| arg == other)) && read.is_ok_and(has_words)
+    };
     typed.any(|arg| theirs.contains(&arg.split('=').next().unwrap_or(arg)))
-        || args.iter().all(is_task) && is_piped()
+        || !io::stdout().is_terminal() && !chat::is_plain_set() && has_task()
 }
 
 /// The line in options of `mycode exec`.

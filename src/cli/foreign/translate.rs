@@ -41,7 +41,7 @@ pub fn translated(
     if command.find_subcommand(first).is_some() {
         return Ok((args, Vec::new()));
     }
-    if claude::is_meant(&args) {
+    if claude::is_meant(&args, takes_value) {
         return Ok(exec(claude::translated(args.into_iter(), takes_value)?, true));
     }
     Ok((chat::translated(&args, takes_value)?.unwrap_or(args), Vec::new()))

@@ -42,6 +42,9 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
         return Err(error.into());
     }
     let mut resume = open::session_or_task(&workspace, &project_state, which)?;
+    if resume.is_none() && matches!(which, SessionSelector::LastOrNew) {
+        loaded.notices.push("This project has no sessions yet, so a new one starts.".to_owned());
+    }
     let is_elsewhere = resume.as_ref().is_some_and(|log| !log.starts_with(&project_state));
     if is_elsewhere {
         let copied = "This session of a batch ran in a folder of its own; it continues here in a copy.";

@@ -30,6 +30,8 @@ impl OpenedProject {
 pub enum SessionSelector {
     New,
     Last,
+    /// A new one if there is none, as Claude Code and Codex do without their chat.
+    LastOrNew,
     Id(String),
 }
 
@@ -100,6 +102,7 @@ pub fn session(project_state: &Path, which: &SessionSelector) -> Result<Option<P
     match which {
         SessionSelector::New => Ok(None),
         SessionSelector::Last => last(project_state).map(Some),
+        SessionSelector::LastOrNew => Ok(list::last(project_state)),
         SessionSelector::Id(id) => list::find(project_state, id).map(Some).map_err(no_session),
     }
 }

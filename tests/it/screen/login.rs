@@ -114,7 +114,7 @@ fn login_from_the_shell() {
     let place = Workplace::new();
     let run = |args: &[&str], input: &str| {
         let mut command = place.command(args);
-        command.env("ANTHROPIC_BASE_URL", server.base_url());
+        command.env("ANTHROPIC_BASE_URL", server.base_url()).env("OPENAI_BASE_URL", server.base_url());
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
@@ -125,6 +125,9 @@ fn login_from_the_shell() {
     assert!(stderr(&refused).contains("The key was not saved: API key rejected (HTTP 401)"), "{refused:?}");
     let saved = run(&["login", "anthropic"], &format!("{KEY}\n"));
     assert!(stdout(&saved).contains("keys.toml, readable only by you."), "{saved:?}");
+    // As Codex takes it.
+    let openai = run(&["login", "--with-api-key"], &format!("{KEY}\n"));
+    assert!(stdout(&openai).contains("keys.toml"), "{openai:?}");
     let listed = stdout(&run(&["login"], ""));
     assert!(listed.contains("anthropic    key saved") && listed.contains("Anthropic's terms"), "{listed}");
     assert!(stdout(&run(&["logout", "anthropic"], "")).contains("is removed from"));

@@ -39,7 +39,6 @@ fn command_line_errors() {
         &["exec", "--provider", "x", "fix it"],
         &["exec", "--header", "x", "fix it"],
         &["exec", "--model"],
-        &["exec", "-c", "fix it"],
         &["resume", "0198"],
         &["rewind"],
         &["context"],

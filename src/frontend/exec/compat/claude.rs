@@ -36,6 +36,8 @@ pub struct ClaudeForm {
 pub struct Claude<O> {
     out: O,
     pub form: ClaudeForm,
+    /// Warnings before the first message, which must be `init`.
+    early: Option<Vec<Value>>,
     pub session: Option<SessionInfo>,
     commands: Arc<[CommandRow]>,
     /// Calls without a result: name and arguments.
@@ -56,6 +58,7 @@ impl<O: Write> Claude<O> {
     pub fn new(out: O, form: ClaudeForm) -> Self {
         Self {
             out,
+            early: Some(Vec::new()),
             form,
             session: None,
             commands: Arc::default(),
@@ -187,7 +190,8 @@ impl<O: Write> Claude<O> {
             "apiKeySource": "none", "claude_code_version": version(), "output_style": "default", "agents": [],
             "skills": [], "plugins": self.form.plugins, "capabilities": ["mcp_read_resource_v1"],
         });
-        self.system("init", more)
+        self.system("init", more)?;
+        self.early.take().into_iter().flatten().try_for_each(|warning| self.system("informational", warning))
     }
 
     fn block(&mut self, block: Value) -> io::Result<()> {
@@ -286,7 +290,14 @@ impl<O: Write> Printer for Claude<O> {
             Event::ToolStarted { call_id, tool, args, .. } => self.started(call_id, tool, args),
             Event::ToolDone { result, .. } => self.done(result),
             Event::Notice { level: Level::Warning | Level::Error, text } => {
-                self.system("informational", json!({"content": text, "level": "warning"}))
+                let warning = json!({"content": text, "level": "warning"});
+                match &mut self.early {
+                    Some(early) => {
+                        early.push(warning);
+                        Ok(())
+                    }
+                    None => self.system("informational", warning),
+                }
             }
             Event::Retrying { attempt, of, wait_ms, .. } => {
                 let events = self.partial.end("end_turn");

@@ -28,7 +28,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     }
     let which = match (&args.resume, cli.continue_last) {
         (Some(id), _) => SessionSelector::Id(id.clone()),
-        (None, true) => SessionSelector::Last,
+        (None, true) => SessionSelector::LastOrNew,
         (None, false) => SessionSelector::New,
     };
     if args.limits.until.as_ref().is_some_and(|check| check.trim().is_empty()) {
