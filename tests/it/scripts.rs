@@ -276,3 +276,25 @@ fn under_another_programs_name_the_sandbox_works_too() {
     }
     assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
 }
+
+/// Scripts look for it with patterns such as `session id: [0-9a-f-]{36}`.
+#[test]
+fn a_new_session_is_a_uuid_where_the_other_agents_is() {
+    let place = Workplace::new();
+    let server = FakeServer::start(vec![text("One."), text("Two."), text("Three.")]);
+    let url = server.base_url();
+    let run = |name: &str, args: &[&str]| {
+        let args = [args, &["--base-url", &url, "--model", "m", "go on"]].concat();
+        place.command(&args).arg0(name).output().unwrap()
+    };
+    let is_uuid = |id: &str| id.len() == 36 && id.matches('-').count() == 4;
+    let out = run("codex", &["exec", "--skip-git-repo-check"]);
+    let told = stderr(&out);
+    let id = told.split("session id: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+    assert!(is_uuid(id), "{told}");
+    let resumed = run("codex", &["exec", "resume", id, "--json"]);
+    assert_eq!(lines(&stdout(&resumed))[0]["thread_id"], *id, "{}", stderr(&resumed));
+    let result = run("mycode", &["-p", "--output-format", "json"]);
+    let result: Value = serde_json::from_str(&stdout(&result)).unwrap();
+    assert!(result["session_id"].as_str().is_some_and(is_uuid), "{result}");
+}

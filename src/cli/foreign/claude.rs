@@ -64,8 +64,11 @@ pub fn translated(
     }
     // Scripts read its JSON with `2>&1`, as Claude Code writes nothing else.
     let is_json = |arg: &OsString| arg == "--format=claude-result" || arg == "--format=claude";
-    if done.options.iter().any(is_json) && os::outputs_are_one() {
-        done.notes.clear();
+    if done.options.iter().any(is_json) {
+        done.name_session();
+        if os::outputs_are_one() {
+            done.notes.clear();
+        }
     }
     Ok(done)
 }

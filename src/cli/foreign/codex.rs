@@ -64,6 +64,11 @@ pub fn translated(
         None if called_codex && !done.uses("--experimental-json") => done.add(&["--format=text"]),
         _ => {}
     }
+    if called_codex && !reviews {
+        let prints = done.options.iter().any(|option| option == "--format=text");
+        let id = done.name_session().filter(|_| prints);
+        done.notes.extend(id.map(|id| format!("session id: {id}")));
+    }
     if (called_codex || done.uses("--experimental-json")) && std::env::var_os("CODEX_API_KEY").is_some() {
         done.add(&["--api-key-env", "CODEX_API_KEY"]);
     }

@@ -10,6 +10,19 @@ use base::text;
 /// What is said of options that mean nothing here.
 pub const NOT_USED: &str = "not used";
 
+/// Options of runs that continue a session, have several, or name it themselves.
+const NAMED: [&str; 9] = [
+    "--resume",
+    "--continue",
+    "--session-id",
+    "--each",
+    "--attempts",
+    "-n",
+    "--worktree",
+    "--bg",
+    "--background",
+];
+
 pub struct OptionRow {
     pub names: Vec<&'static str>,
     pub takes: Takes,
@@ -144,6 +157,17 @@ impl Rewritten {
             _ => self.options.extend(row.here.split(' ').map(OsString::from)),
         }
         Ok(())
+    }
+
+    /// Names the new session as the other programs name theirs: scripts look for a UUID.
+    pub fn name_session(&mut self) -> Option<String> {
+        let has_name = |option: &OsString| {
+            let text = option.to_string_lossy();
+            NAMED.contains(&text.split('=').next().unwrap_or_default())
+        };
+        let id = (!self.options.iter().any(has_name)).then(text::uuid)?;
+        self.options.push(format!("--session-id={id}").into());
+        Some(id)
     }
 
     /// The values given for our option, which are taken out.
