@@ -1,4 +1,4 @@
-//! What a command would do (`shell`), whether it may (`policy`), how it is confined (`sandbox`); `redact`.
+//! What a command would do (`shell`), whether it may (`policy`), how it is confined (`sandbox`), and `redact`.
 
 pub mod policy;
 pub mod redact;

@@ -1,4 +1,4 @@
-//! What a call will touch, declared before it runs: plain data that tools pass to the verdict.
+//! What a call will access, declared before it runs; the verdict is based on it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,22 +6,28 @@ use std::path::{Path, PathBuf};
 pub enum Access {
     /// Absolute, lexically normalized path.
     Read(PathBuf),
-    /// Absolute, lexically normalized path.
     Write(PathBuf),
-    /// A path in the program's own folder inside the workspace (the notes), written by a tool just for that.
+    /// A path in our own folder inside the workspace (the notes), written by the tool meant for it.
     WriteOwn(PathBuf),
-    /// A command exactly as it will run, and its start folder.
-    Exec { command: String, cwd: PathBuf },
-    /// The command of the same call uses the network.
+    /// A command exactly as it will run, and its working folder.
+    Exec {
+        command: String,
+        cwd: PathBuf,
+    },
+    /// The call's command uses the network.
     Network,
-    /// One of our tools reads a page from this host.
+    /// One of our tools fetches a page from this host.
     Host(String),
-    /// A tool on an MCP server; `reads` if the server says that it changes nothing.
-    Remote { server: String, tool: String, reads: bool },
+    /// A tool on an MCP server; `reads` if the server says that it is read-only.
+    Remote {
+        server: String,
+        tool: String,
+        reads: bool,
+    },
 }
 
 impl Access {
-    /// For a command, its start folder.
+    /// For a command, its working folder.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Read(path) | Self::Write(path) | Self::WriteOwn(path) | Self::Exec { cwd: path, .. } => {

@@ -1,4 +1,4 @@
-//! A command line, assessed once per tool call: what each of its calls does, or why it isn't understood.
+//! A command line, assessed once per tool call: what each of its calls does, or why it can't be parsed.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub struct AssessedCall {
 #[derive(Clone, Debug)]
 pub struct AssessedCommand {
     pub text: String,
-    /// Or why the line isn't understood.
+    /// The error says why the line can't be parsed.
     pub calls: Result<Vec<AssessedCall>, String>,
 }
 
@@ -43,7 +43,7 @@ impl AssessedAccess {
         Self { access: access.clone(), command }
     }
 
-    /// Whether one of the user's own programs (a hook) may approve it in their place.
+    /// Whether a user's hook may approve it.
     pub fn may_be_waived(&self, scope: &PathScope) -> bool {
         match (&self.command, &self.access) {
             (Some(command), _) => command.risk().is_some_and(|risk| risk < Risk::Protected),
@@ -96,7 +96,7 @@ impl AssessedCall {
 }
 
 impl AssessedCommand {
-    /// The git configuration that it may write to, if it only uses git and reads.
+    /// The git configuration that it may write to, if it only uses git or reads.
     pub fn settings(&self) -> Vec<PathBuf> {
         let calls = self.calls.as_deref().unwrap_or_default();
         let is_gits = |call: &AssessedCall| call.call.name() == "git" || call.assessment.risk == Risk::Reads;
@@ -106,7 +106,7 @@ impl AssessedCommand {
         calls.iter().flat_map(|call| call.assessment.settings.iter().cloned()).collect()
     }
 
-    /// The highest risk of its calls; `None` if the line isn't understood.
+    /// The highest risk of its calls; `None` if the line can't be parsed.
     pub fn risk(&self) -> Option<Risk> {
         let calls = self.calls.as_ref().ok()?;
         Some(calls.iter().map(|call| call.assessment.risk).max().unwrap_or(Risk::Reads))

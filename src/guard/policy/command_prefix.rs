@@ -1,21 +1,21 @@
-//! What "always" allows: the leading words of a command that cover others of its kind.
+//! The prefix that "always" allows: leading words of a command that also cover similar commands.
 
 use super::command::{AssessedCall, AssessedCommand};
 use crate::policy::programs::assessment::Risk;
 use crate::policy::programs::table::{self, Class};
 use crate::shell::interpret::call::Arg;
 
-/// Subcommands that run whatever follows, or change what later ones run.
+/// Subcommands that run other commands, or change what later ones run.
 const OPEN_ENDED: &str = "\
     run exec config x dlx shell sh eval repl env tool task compose create init develop submodule bisect rebase \
     filter-branch difftool mergetool alias extension cp remote credential clone install-hooks api auth secret ssh \
     apply archive worktree maintenance global self plugin set";
 
-/// With these, `run NAME` starts a script that the project itself has named.
+/// With these, `run NAME` starts a script defined by the project.
 const NAMED_SCRIPTS: &[&str] = &["npm", "pnpm", "yarn", "bun", "composer", "deno"];
 
-/// What "always" would allow: `cargo test` for `cargo test --lib x`. `None` if not exactly one call does more
-/// than read, or if the prefix says too little about what the rest can do.
+/// What "always" would allow: `cargo test` for `cargo test --lib x`. `None` unless exactly one call does more
+/// than read, or if the prefix tells too little about the rest.
 pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     let mut beyond = command.calls.as_ref().ok()?.iter().filter(|call| call.assessment.risk > Risk::Reads);
     let (Some(one), None) = (beyond.next(), beyond.next()) else { return None };
@@ -28,7 +28,7 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     let name = call.name();
     let row = table::program_row(name);
     let takes_sub = row.is_some_and(|row| row.has("sub"));
-    // These run whatever follows, or reach beyond the workspace.
+    // The other classes run other commands or reach beyond the workspace.
     let open = |class| {
         let works_here = matches!(class, Class::Build | Class::Unsure | Class::Network);
         !works_here && !takes_sub
@@ -38,7 +38,7 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     let plain =
         |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     let sub = words.get(1).copied();
-    // A module that builds, tests or checks; others could do anything.
+    // Only modules that build, test or check; others could do anything.
     if name.starts_with("python") && sub == Some("-m") && one.assessment.risk == Risk::Workspace {
         let module = words.get(2).filter(|module| plain(program) && plain(module))?;
         return Some(format!("{program} -m {module}"));
@@ -50,7 +50,7 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
         let script = words.get(2).filter(|script| plain(script) && !script.starts_with(['-', '.', '/']))?;
         return Some(format!("{program} run {script}"));
     }
-    // For these, the third word says what they do to a repository.
+    // For these, the third word decides what they do to a repository.
     if let ("git", Some(sub @ ("remote" | "worktree"))) = (name, sub) {
         let third = words.get(2).filter(|third| plain(third) && !third.starts_with('-'))?;
         return Some(format!("{program} {sub} {third}"));
@@ -76,7 +76,7 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     }
 }
 
-/// Not with secrets, protected or outside paths, running outside, variables, or saved output.
+/// Not with secrets, protected or outside paths, an outside folder, variables, or saved output.
 fn can_be_covered(assessed: &AssessedCall, with_files: bool) -> bool {
     let call = &assessed.call;
     let risk = assessed.assessment.risk;
@@ -88,7 +88,7 @@ fn can_be_covered(assessed: &AssessedCall, with_files: bool) -> bool {
         && (with_files || !call.files.iter().any(|file| file.writes && file.target.text != "/dev/null"))
 }
 
-/// `writes`: files of the workspace may be changed, so output may be saved to them.
+/// `writes`: workspace files may be changed, so output may be saved to them.
 pub fn covers<'a>(
     assessed: &AssessedCall,
     writes: bool,
@@ -100,7 +100,7 @@ pub fn covers<'a>(
     can_be_covered(assessed, writes)
         && prefixes.any(|prefix| {
             let mut have = call.argv.iter().map(|arg| arg.certain());
-            // Only the user's own flags end with `*`: it allows whatever follows.
+            // Only the user's own flags end with `*`, which allows anything after it.
             let (front, any) = match prefix.strip_suffix('*') {
                 Some(front) => (front.trim_end(), true),
                 None => (prefix, false),

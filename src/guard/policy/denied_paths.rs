@@ -1,5 +1,5 @@
-//! Files that `--deny` rules keep from every tool and command, whole for what reads, unchanged for what writes; and
-//! programs that no command may start.
+//! Files that `--deny` rules protect from every tool and command (hidden if reading is denied, read-only if only writing
+//! is), and programs that no command may start.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use base::path;
 use base::search::glob;
 use base::search::walk::Walk;
 
-/// Programs that only look at names.
+/// Programs that only look at file names.
 const NAMES_ONLY: [&str; 11] =
     ["ls", "stat", "test", "[", "cd", "mkdir", "find", "du", "tree", "echo", "basename"];
 
@@ -43,7 +43,7 @@ impl DeniedPaths {
         self.reads.is_empty() && self.writes.is_empty() && self.programs.is_empty()
     }
 
-    /// Whether it is about files, and there are none.
+    /// Whether it has rules about files, but no such files exist.
     pub fn lacks_files(&self) -> bool {
         let Masks { hidden, read_only, .. } = self.masks();
         let is_about_files = !self.reads.is_empty() || !self.writes.is_empty();
@@ -54,7 +54,7 @@ impl DeniedPaths {
         self.reads.iter().any(|rule| rule.is_about_path(path, &self.workspace))
     }
 
-    /// What the sandbox keeps from commands: existing files, and the places of whole folders.
+    /// What the sandbox hides or protects: existing files, and the locations of whole folders.
     pub fn masks(&self) -> Masks {
         let places =
             |rules: &[ToolRule]| rules.iter().flat_map(|rule| self.places(rule)).map(RawPath).collect();
@@ -102,7 +102,7 @@ pub fn touches(rule: &ToolRule, reads: bool, call: &AssessedCall, workspace: &Pa
                 .any(|name| rule.is_about_path(&folder.join(name), workspace))
         })
     };
-    // Up to the first part that may be anything.
+    // Use the text before the first wildcard.
     let hits = |text: &str, may_be_more: bool, whole_trees: bool| {
         if may_be_more && expands_to(text) {
             return true;

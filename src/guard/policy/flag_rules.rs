@@ -1,5 +1,5 @@
-//! What one run may and may not do by the user's flags, whatever its permission level: `--allow 'Bash(cargo
-//! test)'`, `--deny 'Edit(migrations/**)'`. A rule that we can't express is an error, never ignored.
+//! What the user's flags allow and deny in one run, whatever its permission level: `--allow 'Bash(cargo
+//! test)'`, `--deny 'Edit(migrations/**)'`. A rule that can't be applied is an error, never ignored.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use base::search::glob::like;
 use base::search::words::listed;
 use base::text::elide;
 
-/// Claude Code's tools that have no counterpart here (its tools reference, November 2026).
+/// Claude Code's tools without a counterpart here (its tools reference, November 2026).
 const THEIRS: &str = "CronCreate CronDelete CronList EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree LSP \
     ListMcpResourcesTool Monitor NotebookEdit NotebookRead PowerShell ReadMcpResourceTool RemoteTrigger SendMessage \
     SlashCommand TeamCreate TeamDelete ToolSearch Workflow";
@@ -28,17 +28,17 @@ const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read",
 #[derive(Clone, Debug, Default)]
 pub struct FlagRules {
     pub granted: Vec<(SessionGrant, ToolRule)>,
-    /// Always asked about, whatever allows it.
+    /// The user is always asked about these, even if something else allows them.
     pub asked: Vec<ToolRule>,
     pub denied: Vec<ToolRule>,
-    /// Rules of other programs' files that can't be used, and why.
+    /// Rules in other programs' files that can't be used, and why.
     pub unusable: Vec<String>,
-    /// Only the administrator's rules allow anything.
+    /// Only the administrator's rules can allow anything.
     pub locked: bool,
 }
 
 impl FlagRules {
-    /// A value may hold several rules, with commas. `ours` translates other tool names; `names` are those of all tools.
+    /// A value may contain several rules, separated by commas. `ours` translates other tool names; `names` are all tools' names.
     pub fn parse(
         sources: &[RuleSource],
         ours: impl Fn(&str) -> String,
@@ -49,7 +49,7 @@ impl FlagRules {
             let place = (!source.place.is_empty()).then(|| Arc::from(source.place.as_str()));
             let lists = &source.lists;
             for (kind, texts) in [("allow", &lists.allow), ("ask", &lists.ask), ("deny", &lists.deny)] {
-                // Other programs allow and forbid tools of their own, which does no harm here.
+                // Rules about other programs' own tools do no harm here.
                 let is_moot = |rule: &ToolRule| {
                     source.foreign
                         && kind != "allow"
@@ -77,7 +77,7 @@ impl FlagRules {
         Ok(all)
     }
 
-    /// In a task's worktree, which lies in the project that it was made from, rules about files hold for the files of both.
+    /// A task's worktree is inside its project, so rules about files apply to the files of both.
     pub fn in_worktree(mut self, workspace: &Path) -> Self {
         let own = workspace.ancestors().find(|up| up.ends_with(".mycode"));
         if let Some(project) = own.and_then(Path::parent) {
@@ -116,7 +116,7 @@ impl FlagRules {
         Ok(())
     }
 
-    /// Denials of the command line that name none of these MCP servers.
+    /// Denials on the command line that match none of these MCP servers.
     pub fn denied_servers_unlike(&self, names: &[String]) -> Vec<String> {
         let is_of = |rest: &str, name: &String| {
             rest.strip_prefix(name.as_str()).is_some_and(|more| more.is_empty() || more.starts_with("__"))
@@ -153,7 +153,7 @@ fn split(text: &str) -> Vec<String> {
     rules
 }
 
-/// What a rule grants; `None` if there would be no question anyway.
+/// What a rule grants; `None` if nothing needs to be granted.
 pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     let whole = |pattern: &&str| ["*", "**", "./**", "/**"].contains(pattern);
     let pattern = rule.pattern.as_deref().filter(|pattern| !whole(pattern));
@@ -162,7 +162,7 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     Ok(Some(match (rule.tool.as_str(), pattern) {
         ("Bash", None) => SessionGrant::Prefix("*".to_owned()),
         ("Bash", Some(pattern)) => {
-            // `df*` is for more programs there; here it ends at the word.
+            // There, `df*` covers more programs; here it ends at the word.
             let with_any = |front: &str| format!("{} *", front.trim_end_matches(':'));
             let words = pattern.strip_suffix('*').map_or_else(|| pattern.to_owned(), with_any);
             let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -175,7 +175,7 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
         ("Edit" | "Write" | "MultiEdit" | "NotebookEdit", Some(pattern)) => {
             SessionGrant::WritesTo(pattern.to_owned())
         }
-        // The project itself.
+        // That means the project itself.
         ("Read" | "Glob" | "Grep" | "LS", None) if rule.pattern.is_some() => return Ok(None),
         ("Read" | "Glob" | "Grep" | "LS", None) => SessionGrant::ReadFolder(PathBuf::from("/")),
         ("Read" | "Glob" | "Grep" | "LS", Some(place)) => {
@@ -193,7 +193,7 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
             SessionGrant::Host(host.strip_prefix("domain:").unwrap_or(host).to_owned())
         }
         ("WebFetch", None) => return refused("name the host, as in WebFetch(docs.rs)"),
-        // They need no permission.
+        // These need no permission.
         ("Skill" | "Task" | "Agent" | "SlashCommand", Some(_)) => return Ok(None),
         (_, Some(_)) => return refused("only Bash, Edit, Read and WebFetch take something in brackets"),
         (_, None) if server.is_some() => {
@@ -205,7 +205,7 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     }))
 }
 
-/// The rule that grants just that, as written and read; `None` if it is for one session at most.
+/// The rule that grants exactly this, as text and parsed; `None` if it can't outlive the session.
 pub fn rule_of(granted: &SessionGrant) -> Option<(String, ToolRule)> {
     let text = match granted {
         SessionGrant::Prefix(words) => format!("Bash({words})"),
@@ -217,7 +217,7 @@ pub fn rule_of(granted: &SessionGrant) -> Option<(String, ToolRule)> {
     (grant(&rule) == Ok(Some(granted.clone()))).then_some((text, rule))
 }
 
-/// Whether a value of a list holds this rule.
+/// Whether a list of rules contains this one.
 pub fn holds(value: &str, rule: &ToolRule) -> bool {
     let is_it = |one: ToolRule| one.pattern == rule.pattern && one.tool.eq_ignore_ascii_case(&rule.tool);
     split(value).iter().any(|text| ToolRule::parse(text).is_ok_and(is_it))

@@ -1,4 +1,4 @@
-//! What may run: accesses that a call declares, the user's rules, and the verdict.
+//! What may run: the accesses that a call declares, the user's rules, and the verdict.
 
 pub mod access;
 pub mod command;

@@ -1,4 +1,4 @@
-//! What a word of a command can name on disk, links followed, and what reading or changing that means.
+//! What a word in a command can refer to on disk, following links, and what reading or changing that means.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,31 +14,31 @@ use base::path;
 use base::pattern::Pattern;
 use base::repository;
 
-/// Patterns with more matches than this aren't resolved.
+/// Patterns with more matches aren't resolved.
 const MAX_MATCHES: usize = 5_000;
-/// In a larger tree, not every link is followed.
+/// In a larger tree, not all links are followed.
 const MAX_WALKED: usize = 20_000;
 const MAX_OPTION_BYTES: usize = 256;
 const TEMPORARY: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"];
 const MAX_MANIFEST_BYTES: u64 = 256 * 1024;
 
-/// Folders that the machine can't do without.
+/// Folders without which the machine doesn't work.
 const SYSTEM: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /usr/bin /usr/lib \
     /usr/local /var /Users /System /Library /Applications";
 
 #[derive(Clone, Debug)]
 pub struct PathScope {
     pub workspace: PathBuf,
-    /// Other folders whose files may be changed as those of the workspace; canonical.
+    /// Other folders (canonical) whose files may be changed like the workspace's.
     added: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     own: Vec<PathBuf>,
-    /// Following hundreds of names takes a millisecond, so it waits for the first call.
+    /// Resolving hundreds of names takes a millisecond, so it is done on first use.
     secrets: OnceLock<Vec<PathBuf>>,
-    /// Around the workspace: its repository, and packages that its manifests name by their path.
+    /// The repository around the workspace, and packages to which its manifests refer by path.
     around: Vec<PathBuf>,
     homes: Vec<PathBuf>,
-    /// Where confined commands have their `/tmp`.
+    /// The `/tmp` of confined commands.
     temporary: Option<PathBuf>,
     pub home: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub struct PathScope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadRisk {
     Free,
-    /// Neither the project's nor the system's.
+    /// Outside the project and the system.
     Elsewhere(PathBuf),
     Secret(String),
     Unknown,
@@ -64,7 +64,7 @@ pub enum WriteRisk {
 }
 
 impl PathScope {
-    /// `own` are the program's folders: commands may see only what is `readable` in them.
+    /// `own` are our folders: in them, commands may see only what is `readable`.
     pub fn new(workspace: &Path, readable: &[&Path], own: &[&Path]) -> Self {
         Self::at_home(workspace, readable, own, std::env::home_dir().filter(|home| home.is_absolute()))
     }
@@ -104,19 +104,18 @@ impl PathScope {
         folders.find_map(|folder| path.strip_prefix(folder).ok())
     }
 
-    /// Whether a canonical path is in the `/tmp` of confined commands.
     pub fn is_temporary(&self, path: &Path) -> bool {
         self.temporary.as_ref().is_some_and(|folder| path.starts_with(folder))
     }
 
-    /// Whether a command may read a canonical path without asking. What is in a home may only if it is the project's, or a
-    /// tool chain's. Secrets are judged apart.
+    /// Whether a command may read a canonical path without asking. In a home folder, only the project and tool chains are free.
+    /// Secrets are checked separately.
     pub fn reads_freely(&self, path: &Path) -> bool {
         let in_home = self.homes.iter().find_map(|home| path.strip_prefix(home).ok());
         self.is_ours(path) || in_home.is_none_or(secret_paths::is_shown_in_home)
     }
 
-    /// Whether a tool may. Of the folders for temporary files commands see only their own, so the others' are closed here.
+    /// The same for a tool. Commands have their own `/tmp`, so for tools the shared folders for temporary files aren't free.
     pub fn tool_reads_freely(&self, path: &Path) -> bool {
         let is_shared = || TEMPORARY.iter().any(|folder| path.starts_with(path::follow(Path::new(folder))));
         self.is_ours(path) || self.reads_freely(path) && !is_shared()
@@ -127,9 +126,9 @@ impl PathScope {
         self.inside(path).is_some() || around.any(|folder| path.starts_with(folder))
     }
 
-    /// `deep`: it reads everything below, too.
+    /// `deep`: it also reads everything below.
     pub fn reading(&self, arg: &Arg, folders: &[PathBuf], deep: bool) -> ReadRisk {
-        // A placeholder for any file below a folder.
+        // Placeholders for any file below a folder.
         let root_of = |end| arg.certain().and_then(|text| text.strip_suffix(end));
         let whole = |root: &str| Arg::known(if root.is_empty() { "/" } else { root });
         if let Some(root) = root_of(BELOW_OR_LINK) {
@@ -167,7 +166,7 @@ impl PathScope {
         elsewhere.map_or(ReadRisk::Free, ReadRisk::Elsewhere)
     }
 
-    /// Like a deep `reading`, for a program that follows links.
+    /// Like a deep [`Self::reading`], for a program that follows links.
     pub fn reading_through_links(&self, arg: &Arg, folders: &[PathBuf]) -> ReadRisk {
         let found = self.reading(arg, folders, true);
         if found != ReadRisk::Free || arg.certain().is_none() {
@@ -183,7 +182,7 @@ impl PathScope {
         secret.map_or(ReadRisk::Free, |link| ReadRisk::Secret(link.path().display().to_string()))
     }
 
-    /// A secret path that the pattern would match if it existed.
+    /// A secret path that the pattern would match, if it existed.
     fn secret_by_pattern(&self, pattern: &str, folders: &[PathBuf]) -> Option<String> {
         let fits = |pattern: &Path, secret: &Path| {
             let mut wanted = pattern.components();
@@ -192,7 +191,7 @@ impl PathScope {
                 let (own, part) = (own.as_os_str().to_string_lossy(), part.as_os_str().to_string_lossy());
                 match (own.find(['*', '?', '[']), own.rfind(['*', '?', ']'])) {
                     (Some(first), Some(last)) => {
-                        // Patterns match hidden names only if they start with a dot themselves.
+                        // Patterns match hidden names only if they begin with a dot.
                         (!part.starts_with('.') || own.starts_with('.'))
                             && part.starts_with(&own[..first])
                             && part.ends_with(&own[last + 1..])
@@ -210,7 +209,7 @@ impl PathScope {
             .map(|pattern| pattern.display().to_string())
     }
 
-    /// For a canonical path. With `deep`, also whether it contains a secret.
+    /// `path` is canonical. With `deep`, also whether it contains a secret.
     pub fn is_secret(&self, path: &Path, deep: bool) -> bool {
         if self.readable.iter().any(|folder| path.starts_with(folder)) {
             return false;
@@ -222,7 +221,7 @@ impl PathScope {
         };
         secret_paths::is_process_inside(path)
             || secret_paths::is_disk(path)
-            // The project's programs need its own secrets; what is shown of them is redacted.
+            // The project's programs need its secrets; output is redacted.
             || (!path.starts_with(&self.workspace) && secret_paths::is_named_secret(path))
             || self.secrets().iter().any(inside)
             || (deep
@@ -257,7 +256,7 @@ impl PathScope {
         let glob = arg.glob_at.is_some() && text == arg.text;
         let open = arg.open_at.filter(|_| text == arg.text);
         if let Some(at) = open {
-            // Only the part after the known front is open, but `..` may lead anywhere.
+            // Only the part after the known prefix is unknown, but `..` may lead anywhere.
             let known = &text[..at];
             return match known.rfind('/') {
                 Some(slash) if known.starts_with('/') => {
@@ -299,7 +298,7 @@ impl PathScope {
         home.and_then(|home| path.strip_prefix(home).ok()).is_some_and(protected_paths::steers_logins)
     }
 
-    /// Below the folders for temporary files. If the workspace is in one, its neighbors don't count.
+    /// Whether it is in a folder for temporary files. If the workspace is in one, its neighbors don't count.
     fn is_scratch(&self, path: &Path) -> bool {
         TEMPORARY.iter().any(|folder| {
             let folder = path::follow(Path::new(folder));
@@ -312,7 +311,7 @@ impl PathScope {
         })
     }
 
-    /// Names for the entire machine or all of a user's files.
+    /// Names that mean the entire machine or all of a user's files.
     fn everything(&self, text: &str, folders: &[PathBuf]) -> Option<String> {
         let trimmed = text.trim_end_matches(['*', '.']).trim_end_matches('/');
         let globbed = text.ends_with('*');
@@ -338,7 +337,7 @@ impl PathScope {
         whole.then(|| text.to_owned())
     }
 
-    /// The canonical paths that the word may name; `None` if unknown.
+    /// The canonical paths that the word may refer to; `None` if unknown.
     fn resolved(&self, text: &str, glob: bool, folders: &[PathBuf]) -> Option<Vec<PathBuf>> {
         if folders.is_empty() && !text.starts_with('/') {
             return None;
@@ -363,7 +362,7 @@ impl PathScope {
                 .is_some_and(|paths| paths.iter().all(|path| path.starts_with(&self.workspace)))
     }
 
-    /// A pattern can turn into an option: a file's name may look like one.
+    /// A pattern may expand to a file name that looks like an option.
     pub fn may_be_option(&self, arg: &Arg, folders: &[PathBuf]) -> bool {
         match arg.glob_at {
             None => false,
@@ -383,8 +382,8 @@ impl PathScope {
     }
 }
 
-/// Packages beside the workspace that its manifests name, as `path = "../shared"` or `"file:../shared"`. Only a folder with
-/// a manifest of its own counts: the project's files may be anyone's.
+/// Neighboring packages to which the manifests refer, as in `path = "../shared"` or `"file:../shared"`. Only folders with
+/// a manifest count, because the project's files may come from anyone.
 fn path_dependencies(workspace: &Path) -> Vec<PathBuf> {
     static NAMED: Pattern = Pattern::new(r#"["' =:](\.\./[^\s"',;]+)"#);
     const MANIFESTS: [&str; 4] = ["Cargo.toml", "package.json", "pyproject.toml", "go.mod"];
@@ -403,11 +402,11 @@ fn is_stream(text: &str) -> bool {
         || text.strip_prefix("/dev/fd/").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Every part of an argument that may be a path: all of it, the value after `=`, and what is joined to a
+/// Every part of an argument that may be a path: all of it, the value after `=`, and what follows a
 /// one-letter option. `None` if it is too long.
 fn paths_in(arg: &str) -> Option<Vec<&str>> {
     let mut paths = vec![arg];
-    // In a URL or a sentence, `=` doesn't join a name and a path.
+    // In a URL or a sentence, `=` doesn't separate a name from a path.
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     paths.extend(arg.split_once('=').filter(|(name, _)| is_name(name)).map(|(_, value)| value));
     paths.extend(arg.strip_prefix('@'));
@@ -421,7 +420,7 @@ fn paths_in(arg: &str) -> Option<Vec<&str>> {
     Some(paths)
 }
 
-/// What the pattern can match, links followed: rather too much than too little. `None` if too much.
+/// What the pattern can match, following links; in doubt too much. `None` if there are too many matches.
 fn matches(folder: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
     let start = if pattern.starts_with('/') { PathBuf::from("/") } else { folder.to_owned() };
     let mut found = vec![start];
@@ -432,7 +431,7 @@ fn matches(folder: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
         };
         let (front, back) = (&part[..first], &part[last + 1..]);
         if matches!(front, "." | "..") {
-            // Older shells let `.*` match the parent folder.
+            // In older shells, `.*` also matches the parent folder.
             return None;
         }
         let mut matched = Vec::new();

@@ -1,5 +1,5 @@
-//! What the user allowed beyond the permission level: by rules in files and flags, by "always" answers (which are rules in a file
-//! of the project's state, never in the checkout), and for this session or turn (in memory).
+//! What the user allowed beyond the permission level: by rules in files and flags, by "always" answers (stored as rules in a
+//! file of the project's state, never in the checkout), and for this session or turn (in memory).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,9 @@ use base::search::words::listed;
 
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// Where "always" answers are kept.
+    /// The file with "always" answers.
     answers: PathBuf,
-    /// What rules of files and flags allow.
+    /// Grants by rules in files and flags.
     ruled: Vec<(SessionGrant, ToolRule)>,
     session: Vec<SessionGrant>,
     turn: Vec<SessionGrant>,
@@ -39,7 +39,7 @@ impl Rules {
         Self { answers: answers::path(project_state), ruled, asked, denied, locked, ..Self::default() }
     }
 
-    /// Whether "always" can be written down as a rule.
+    /// Whether "always" can be stored as a rule.
     pub fn can_keep(grant: &SessionGrant) -> bool {
         flag_rules::rule_of(grant).is_some()
     }
@@ -60,7 +60,7 @@ impl Rules {
         }
     }
 
-    /// Allows what a skill's tools need for this turn. Returns what that opens, and what opens nothing.
+    /// Allows what a skill's tools need for this turn. Returns what was allowed, and which tools allow nothing.
     pub fn allow_tools(&mut self, tools: &[String], scope: &PathScope) -> (Vec<String>, Vec<String>) {
         if self.locked {
             return (Vec::new(), tools.to_vec());
@@ -79,12 +79,12 @@ impl Rules {
         self.ruled.iter().map(|(grant, _)| grant).chain(&self.session).chain(&self.turn)
     }
 
-    /// Whether only the administrator's rules, and the user's answers in this session, allow anything.
+    /// Whether only the administrator's rules and the user's answers in this session can allow anything.
     pub fn are_locked(&self) -> bool {
         self.locked
     }
 
-    /// The rule that allows a part of a command, and where it stands.
+    /// The rule that allows a call of a command, and where it is.
     pub fn allowed_by(&self, call: &AssessedCall) -> Option<String> {
         let covers = |(grant, rule): &(SessionGrant, ToolRule)| match grant {
             SessionGrant::Prefix(prefix) => {
@@ -97,14 +97,14 @@ impl Rules {
         self.ruled.iter().find_map(covers)
     }
 
-    /// For a read-only subagent: what flags forbid, and whose pages it may read.
+    /// For a read-only sub-agent: all denials, and the hosts it may fetch from.
     pub fn for_reading(&self) -> Self {
         let granted = self.ruled.iter().map(|(grant, _)| grant).chain(&self.session);
         let hosts = granted.filter(|grant| matches!(grant, SessionGrant::Host(_)));
         Self { session: hosts.cloned().collect(), denied: self.denied.clone(), ..Self::default() }
     }
 
-    /// Whether a tool is denied altogether, so that no model sees it. `names` are all of its names.
+    /// Whether a tool is denied completely, so that no model sees it. `names` are all of its names.
     pub fn removes(&self, names: &[String]) -> bool {
         self.denied.iter().any(|rule| rule.is_whole() && names.iter().any(|name| rule.names(name)))
     }
@@ -117,7 +117,7 @@ impl Rules {
         flag_rules::must_ask(&self.asked, accesses, scope)
     }
 
-    /// Files that no tool and no command may see or change.
+    /// Files that no tool or command may see or change.
     pub fn denied_paths(&self, workspace: &Path) -> DeniedPaths {
         DeniedPaths::of(&self.denied, workspace)
     }
@@ -136,7 +136,7 @@ impl Rules {
         RuleRow { text, kept }
     }
 
-    /// An answer is taken out of its file, other rules only out of this session. If saving fails, it is still gone from this session.
+    /// Removes a stored answer from its file, any other rule only from this session. If saving fails, it is still removed here.
     pub fn remove(&mut self, row: &RuleRow) -> io::Result<()> {
         let (gone, left) =
             std::mem::take(&mut self.ruled).into_iter().partition(|ruled| self.row(ruled) == *row);
@@ -157,7 +157,7 @@ impl Rules {
         self.granted().any(|grant| *grant == SessionGrant::Writes)
     }
 
-    /// To a file of the workspace.
+    /// Whether writing to a file of the workspace is allowed.
     pub fn write_allowed(&self, path: &Path, scope: &PathScope) -> bool {
         let names = |grant: &SessionGrant| matches!(grant, SessionGrant::WritesTo(pattern) if is_about_path(pattern, path, &scope.workspace));
         self.writes_allowed() || self.granted().any(names)
@@ -167,7 +167,7 @@ impl Rules {
         self.granted().any(|grant| grant.reads(path, scope))
     }
 
-    /// Whether this exact command was allowed for the session. What could destroy everything never is.
+    /// Whether this exact command was allowed for the session. Commands that could destroy everything never are.
     pub fn command_allowed(&self, command: &AssessedCommand) -> bool {
         let is_it =
             |grant: &SessionGrant| matches!(grant, SessionGrant::Command(text) if *text == command.text);
@@ -191,7 +191,7 @@ impl Rules {
         self.granted().any(|one| one == grant)
     }
 
-    /// Whether rules, or an approval of this exact command, allow all that it does beyond reading.
+    /// Whether rules, or an approval of this exact command, cover everything that it does besides reading.
     pub fn covers(&self, command: &AssessedCommand) -> bool {
         let calls = command.calls.as_deref().unwrap_or_default();
         let mut beyond = calls.iter().filter(|call| call.assessment.risk != Risk::Reads).peekable();
@@ -211,12 +211,12 @@ impl Rules {
     }
 }
 
-/// Tools that need no question, or ask their own.
+/// Tools that need no permission or ask for it themselves.
 const FREE: &str = "\
     Read Grep Glob LS Locate Recall TodoWrite Task Agent Skill \
     Note NotebookRead AskUser AskUserQuestion";
 
-/// The grants, and the tools that open nothing.
+/// The grants, and the tools that allow nothing.
 pub fn tool_grants(tools: &[String], scope: &PathScope) -> (Vec<SessionGrant>, Vec<String>) {
     let (mut grants, mut unused) = (Vec::new(), Vec::new());
     for tool in tools.iter().filter(|tool| !listed(FREE, tool)) {
@@ -245,7 +245,7 @@ fn tool_grant(tool: &str, scope: &PathScope) -> Option<SessionGrant> {
     }
 }
 
-/// The prefix, if it is as specific as one that users are offered.
+/// The prefix, if it is as specific as the one that users are offered.
 fn safe_prefix(prefix: &str, scope: &PathScope) -> Option<String> {
     let general = both(prefix, scope).iter().find_map(general_prefix)?;
     let rest = prefix.strip_prefix(&general)?;
@@ -258,7 +258,7 @@ fn only_reads(tool: &str, scope: &PathScope) -> bool {
     command.is_some_and(|command| both(command, scope).iter().all(|one| one.risk() == Some(Risk::Reads)))
 }
 
-/// Alone and with an argument: some commands do more when they get one.
+/// Without and with an argument, because some commands do more with one.
 fn both(command: &str, scope: &PathScope) -> [AssessedCommand; 2] {
     [command.to_owned(), format!("{command} x")].map(|text| command::assess(&text, &scope.workspace, scope))
 }

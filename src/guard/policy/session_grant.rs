@@ -1,4 +1,4 @@
-//! What "yes, for the rest of this session" opens; the user sees exactly that in words.
+//! What "yes, for the rest of this session" allows; the user sees exactly that in words.
 
 use std::path::{Path, PathBuf};
 
@@ -10,28 +10,27 @@ use super::programs::assessment::Risk;
 use crate::sandbox::secret_paths;
 use base::path;
 
-/// In a larger folder, not every name is checked, so it isn't opened at all.
+/// A folder with more names isn't checked, so it can't be allowed as a whole.
 const MAX_NAMES: usize = 5_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionGrant {
     Prefix(String),
-    /// This exact command: it has no safe prefix.
+    /// This exact command, because it has no safe prefix.
     Command(String),
     Writes,
-    /// To files of the workspace that this rule's pattern names.
+    /// Writing to workspace files that match this rule's pattern.
     WritesTo(String),
-    /// This exact file or folder, without what is below it.
+    /// This exact file or folder, nothing below it.
     ReadPath(PathBuf),
     /// Everything below this folder except secrets.
     ReadFolder(PathBuf),
     Host(String),
-    /// As `server.tool`.
     Tool(String),
 }
 
 impl SessionGrant {
-    /// What a yes to these accesses opens; empty if only this call.
+    /// What allowing these accesses for the session grants; empty if only this call can be allowed.
     pub fn all(accesses: &[AssessedAccess], scope: &PathScope) -> Vec<Self> {
         let inside = |path: &Path| scope.inside(path).is_some();
         let mut grants = Vec::new();
@@ -69,7 +68,7 @@ impl SessionGrant {
         }
     }
 
-    /// In an opened folder, secrets and links to other places stay closed.
+    /// In an allowed folder, secrets and links to other places are still closed.
     pub fn reads(&self, path: &Path, scope: &PathScope) -> bool {
         match self {
             Self::ReadPath(open) => path == open,
@@ -90,7 +89,7 @@ impl SessionGrant {
         }
     }
 
-    /// For the user: completes "yes, for this session: …".
+    /// For the user; completes "yes, for this session: …".
     pub fn text(&self) -> String {
         match self {
             Self::Prefix(prefix) => format!("commands that begin with `{prefix}`"),
@@ -104,14 +103,14 @@ impl SessionGrant {
         }
     }
 
-    /// The words that "always" stores; `None` if it is for one session at most.
+    /// The words that "always" stores; `None` if it can't outlive the session.
     pub fn words(&self) -> Option<&str> {
         let (Self::Prefix(words) | Self::Host(words) | Self::Tool(words)) = self else { return None };
         Some(words)
     }
 }
 
-/// Whether the folder is a home or above one, looks like one, or contains a secret.
+/// Whether the folder is or contains a home, looks like one, or contains a secret.
 fn holds_secrets(folder: &Path, scope: &PathScope) -> bool {
     let real = path::follow(folder);
     let is_secret = |entry: &std::fs::DirEntry| secret_paths::is_named_secret(&entry.path());
@@ -160,7 +159,7 @@ mod tests {
             !open.reads(&docs.join("link/.ssh/id_rsa"), &scope) && !open.reads(&docs.join("link/x"), &scope)
         );
         assert_eq!(grant(&keys.join("a.md"), &scope), SessionGrant::ReadPath(keys.join("a.md")));
-        // A folder that is read as a whole opens no more than that.
+        // Reading a folder as a whole doesn't grant more.
         assert_eq!(grant(&home, &scope), SessionGrant::ReadPath(home.clone()));
     }
 }

@@ -1,5 +1,5 @@
 //! Rules in Claude Code's form: a tool, or a tool with a pattern, such as `Bash(git *)`, `Edit(src/**)`,
-//! `WebFetch(docs.rs)`. As in its permissions page and hooks reference, November 2026.
+//! `WebFetch(docs.rs)`. Based on its permissions page and hooks reference, November 2026.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct ToolRule {
     pub pattern: Option<String>,
     /// Patterns of what an ask or deny rule isn't about.
     pub except: Vec<String>,
-    /// The file that it stands in; `None` for a flag or a hook.
+    /// The file that contains it; `None` for a flag or a hook.
     pub place: Option<Arc<str>>,
 }
 
@@ -30,7 +30,7 @@ pub enum Match {
 const FILE_TOOLS: [&str; 4] = ["Read", "Edit", "Write", "MultiEdit"];
 
 impl ToolRule {
-    /// A rule about the workspace's files for the project in which it lies, or the other way round.
+    /// A rule about the workspace's files, rewritten for the project that contains it, or the reverse.
     pub fn elsewhere(&self, project: &Path) -> Vec<Self> {
         let Some(pattern) = self.pattern.as_ref().filter(|_| FILE_TOOLS.iter().any(|tool| self.names(tool)))
         else {
@@ -97,7 +97,7 @@ impl ToolRule {
     }
 }
 
-/// `calls` is `None` if the line isn't understood. `git *` and `git:*` match git with or without arguments.
+/// `calls` is `None` if the line can't be parsed. `git *` and `git:*` match git with or without arguments.
 pub fn is_about_command<'a>(pattern: &str, calls: Option<impl IntoIterator<Item = &'a Call>>) -> Match {
     let Some(calls) = calls else { return Match::Maybe };
     let pattern = in_words(pattern);
@@ -109,7 +109,7 @@ pub fn is_about_command<'a>(pattern: &str, calls: Option<impl IntoIterator<Item 
         if fits(&pattern, &words) || fits(&pattern, &by_name) {
             return Match::Yes;
         }
-        // `git $sub` may be any of git's commands, `git commit -m "$text"` is none but that.
+        // `git $sub` may be any git command, but `git commit -m "$text"` can only be a commit.
         let before = call.argv.iter().take_while(|arg| arg.open_at.is_none()).map(|arg| arg.text.as_str());
         let names = std::iter::once(call.name()).chain(before.skip(1).filter(|word| !word.starts_with('-')));
         let open = call.argv.iter().any(|arg| arg.open_at.is_some());

@@ -1,4 +1,4 @@
-//! The verdict on a tool call, from its accesses, the permission level, the user's rules, and whether a
+//! The verdict on a tool call, based on its accesses, the permission level, the user's rules, and whether a
 //! sandbox will confine it. Changes nothing, but follows links on disk.
 
 use std::path::{Path, PathBuf};
@@ -42,11 +42,11 @@ impl Verdict {
 
 pub struct VerdictInputs<'a> {
     pub permission: Permission,
-    /// Most modes only read, whatever the permission level.
+    /// Most modes are read-only, whatever the permission level.
     pub mode: Mode,
     pub rules: &'a Rules,
     pub scope: &'a PathScope,
-    /// Folders outside the workspace that tools may read without a question (spilled outputs).
+    /// Folders outside the workspace that tools may read without asking (spilled outputs).
     pub readable: &'a [PathBuf],
     /// Whether a sandbox will confine commands to the workspace, without network.
     pub confined: bool,
@@ -81,7 +81,7 @@ impl VerdictInputs<'_> {
                 if free { Verdict::Allow } else { reads_elsewhere(path) }
             }
             Access::Write(_) if read_only => self.nothing_may_change(),
-            // Notes may be taken in every mode.
+            // Notes can be taken in every mode.
             Access::WriteOwn(_) if self.permission == Permission::ReadOnly => self.nothing_may_change(),
             Access::Write(path) | Access::WriteOwn(path)
                 if self.scope.inside(path).is_none() && !self.scope.is_temporary(path) =>
@@ -111,7 +111,7 @@ impl VerdictInputs<'_> {
             Access::Remote { reads: true, .. } if self.permission == Permission::Auto => Verdict::Allow,
             Access::Remote { reads: false, .. } if read_only => self.nothing_may_change(),
             Access::Remote { server, .. } => ask(format!("calls a tool of the MCP server {server}")),
-            // Commands are assessed before they get here.
+            // The command was assessed earlier.
             Access::Exec { .. } => ask("can't parse the command".to_owned()),
         }
     }
@@ -170,7 +170,7 @@ impl VerdictInputs<'_> {
         match self.level() {
             Permission::Full => Verdict::Allow,
             _ if *risk == Risk::Reads || self.confined && *risk == Risk::Inspects => Verdict::Allow,
-            // Read-only is stronger than any rule.
+            // The read-only level overrides any rule.
             Permission::ReadOnly => deny(format!(
                 "{}, and `{}` may do more than read: {reason}",
                 self.read_only_reason(),
@@ -185,7 +185,7 @@ impl VerdictInputs<'_> {
     }
 }
 
-/// The most severe verdict: one no is a no, and a question lists every part to ask about.
+/// The most severe verdict: any denial denies the call, and a question lists every part to ask about.
 fn joined<'a>(parts: impl Iterator<Item = (Option<&'a AssessedCall>, Verdict)>) -> Verdict {
     let mut asked: Vec<(Option<&AssessedCall>, String)> = Vec::new();
     for (call, verdict) in parts {

@@ -1,4 +1,4 @@
-//! Finds secrets in text before a provider, the log or the screen sees them: by the table in `patterns`, and
+//! Finds secrets in text before a provider, the log or the screen sees them: by the patterns in `patterns`, and
 //! by the names that values are assigned to (`PASSWORD=…`).
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use super::value;
 
 pub const PREFIX: &str = "<REDACTED";
 
-/// Each name in `assigned.regex` has one.
+/// Each name in `assigned.regex` contains one of these.
 const NAME_PARTS: [&str; 7] = ["key", "secret", "token", "pass", "credential", "pw", "psk"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct SecretSpan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextSource {
     Text,
-    /// By the user, in sentences such as `the password is …`.
+    /// Typed by the user, with sentences such as `the password is …`.
     Typed,
     /// A `.env` file: nearly every value is a secret.
     Dotenv,
@@ -39,7 +39,7 @@ impl TextSource {
         if dotenv && !sample.iter().any(|word| name.contains(word)) { Self::Dotenv } else { Self::Text }
     }
 
-    /// Judged by the files that the command names.
+    /// Decided by the files that the command names.
     pub fn of_command(command: &str) -> Self {
         let named = command
             .split(|c: char| {
@@ -50,7 +50,6 @@ impl TextSource {
     }
 }
 
-/// In order and without overlaps.
 pub fn find(text: &str, source: TextSource) -> Vec<SecretSpan> {
     let span = |(range, kind)| SecretSpan { range, kind };
     let mut found: Vec<SecretSpan> = patterns::ANYWHERE.find(text, text).map(span).collect();
@@ -67,7 +66,7 @@ pub fn find(text: &str, source: TextSource) -> Vec<SecretSpan> {
 
 fn assigned(text: &str) -> Vec<SecretSpan> {
     let mut found = Vec::new();
-    // For a text without an assignment to such a name the pattern isn't even compiled.
+    // Texts without an assignment needn't compile the pattern.
     if !text.contains(['=', ':']) && !text.contains("--") {
         return found;
     }
@@ -83,7 +82,7 @@ fn assigned(text: &str) -> Vec<SecretSpan> {
         let ahead = &text[line_start..whole.start()];
         let spaced = sep.as_str() == " ";
         let mut add = |range| found.push(SecretSpan { range, kind: value::kind_of(&name) });
-        // `password=token=…`: if this isn't a secret, search again from the value.
+        // In `password=token=…`, search again from the value if this isn't a secret.
         at = whole.end();
         let quoted = ["escaped", "double", "single", "template"].iter().find_map(|group| matched.name(group));
         if spaced && !flag_before(ahead) {
@@ -112,13 +111,12 @@ fn assigned(text: &str) -> Vec<SecretSpan> {
     found
 }
 
-/// A command-line flag: `--password VALUE`.
 fn flag_before(ahead: &str) -> bool {
     let word = ahead.rsplit(char::is_whitespace).next().unwrap_or_default();
     word.starts_with("--") && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// To a program or an address: `--password=…`, `PGPASSWORD=… psql`, `?user=a&password=…`.
+/// Passed to a program or in an address: `--password=…`, `PGPASSWORD=… psql`, `?user=a&password=…`.
 fn is_passed(ahead: &str, name: &str) -> bool {
     flag_before(ahead) || ahead.ends_with(['?', '&', ';']) || !name.contains(|c: char| c.is_lowercase())
 }
@@ -127,7 +125,7 @@ fn is_passed(ahead: &str, name: &str) -> bool {
 fn is_config_line(ahead: &str, sep: &str) -> bool {
     let name = ahead.trim_start();
     let name = name.strip_prefix("export ").or_else(|| name.strip_prefix("- ")).unwrap_or(name);
-    // The Read tool puts line numbers before each line.
+    // Read's line numbers may precede it.
     let name = name.rsplit('\t').next().unwrap_or(name);
     let plain =
         name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'"' | b'\''));
@@ -137,7 +135,7 @@ fn is_config_line(ahead: &str, sep: &str) -> bool {
             || name.bytes().any(|b| b.is_ascii_uppercase()))
 }
 
-/// Keeps the widest of those that overlap.
+/// Keeps the widest of overlapping spans.
 fn disjoint(mut found: Vec<SecretSpan>) -> Vec<SecretSpan> {
     found.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.range.end.cmp(&a.range.end)));
     let mut out: Vec<SecretSpan> = Vec::with_capacity(found.len());
@@ -152,12 +150,12 @@ fn disjoint(mut found: Vec<SecretSpan>) -> Vec<SecretSpan> {
     out
 }
 
-/// Uses placeholders without a number, for places that have no session.
+/// Uses placeholders without a number, for places without a session.
 pub fn redact(text: &str) -> Cow<'_, str> {
     replace(text, find(text, TextSource::Text).into_iter().map(|span| (span.range, "<REDACTED>")))
 }
 
-/// Removes secrets but keeps line breaks, for places that count words.
+/// Removes secrets but keeps line breaks, for word counting.
 pub fn blank(text: &str, source: TextSource) -> Cow<'_, str> {
     let gap = |range: Range<usize>| (range.clone(), "\n".repeat(text[range].matches('\n').count()) + " ");
     replace(text, find(text, source).into_iter().map(|span| gap(span.range)))
@@ -186,7 +184,7 @@ pub fn replace<S: AsRef<str>>(
 mod tests {
     use super::*;
 
-    /// Secrets in guillemets: the text without them is what is looked at.
+    /// Secrets are marked with guillemets, which are removed before the search.
     fn check(marked: &str, place: TextSource) {
         let text = marked.replace(['«', '»'], "");
         let found: Vec<&str> =
@@ -290,7 +288,7 @@ mod tests {
             "export DB_PASSWORD=«letmein»\n",
             "  client_secret: «qwertyuiopasdfgh»\n",
         ] {
-            // An ampersand separates values in a query.
+            // In a query, `&` separates values.
             if text.contains("Tr0ub4dor&3") {
                 assert!(!redact(&text.replace(['«', '»'], "")).contains("Tr0ub4dor"));
             } else {

@@ -1,4 +1,4 @@
-//! Redaction: secrets are found (`rules`, `patterns`, `value`, `detector`) and replaced by placeholders (`redactor`).
+//! Redaction: finds secrets (`rules`, `patterns`, `value`, `detector`) and replaces them with placeholders (`redactor`).
 
 pub mod detector;
 pub mod patterns;

@@ -1,7 +1,7 @@
-//! Patterns that find secrets: by shape (known key prefixes, private key blocks) and by context (URLs,
-//! headers, tags, `.env` lines). Assignments (`password = …`) need more than a pattern: see `detector`. Word
-//! boundaries are ASCII: keys are ASCII even next to Chinese text, and with Unicode boundaries the regex
-//! engine leaves its fast path at the first non-ASCII character (seconds per megabyte).
+//! Patterns that find secrets by shape (known key prefixes, private key blocks) and by context (URLs, headers,
+//! tags, `.env` lines). Assignments (`password = …`) need more than a pattern: see `detector`. Word boundaries are
+//! ASCII: keys are ASCII even next to Chinese text, and with Unicode boundaries the regex engine leaves its fast path
+//! at the first non-ASCII character (seconds per megabyte).
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::rules::{PatternMatch, Rule, RuleSet};
 use super::value;
 use base::pattern::Pattern;
 
-/// One for each alternative of `tokens.regex`.
+/// One for each alternative in `tokens.regex`.
 const TOKENS: &str = "sk- k_live_ k_test_ whsec_ AKIA ASIA ABIA ACCA AIza GOCSPX- SG. gsk_ xai- r8_ AGE-SECRET NRAK- lin_ \
     ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- gldt- glrt- glcbt- glsoat- xox xapp- npm_ hf_ pypi- dop_v1_ ya29. \
     shpat_ shpss_ shpca_ shppa_ eyJ hvs. hvb. hvr. dapi sq0 MD MT Mj Mz ND NT Nj Nz OD OT Oj Oz :AA ntn_ figd_ dckr_pat_ \
@@ -20,7 +20,7 @@ const TOKENS: &str = "sk- k_live_ k_test_ whsec_ AKIA ASIA ABIA ACCA AIza GOCSPX
 
 fn token(found: &Captures<'_>) -> Option<PatternMatch> {
     match found.name("key") {
-        // Class names and slugs may start like a key, but a key has digits.
+        // Class names and slugs may begin like a key, but keys contain digits.
         Some(key) if key.as_str().starts_with("sk-") && !value::has_digit(key.as_str()) => None,
         Some(key) => Some((key.range(), "api-key")),
         None => Some((found.name("hook").or_else(|| found.name("token"))?.range(), "token")),
@@ -33,7 +33,7 @@ pub static ANYWHERE: RuleSet<15> = RuleSet::new([
         let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
         (!body.as_str().trim().is_empty()).then_some((whole.start()..to, "private-key"))
     }),
-    // The end of a private key whose start isn't visible.
+    // The end of a private key whose beginning isn't visible.
     Rule::new("PRIVATE", include_str!("private_key_end.regex"), |found| {
         Some((found.get(0)?.range(), "private-key"))
     }),
@@ -57,7 +57,7 @@ pub static ANYWHERE: RuleSet<15> = RuleSet::new([
         r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</",
         password,
     ),
-    // An address with only a key, as Sentry's; Mailgun, but not `cache-key-…`.
+    // An address with only a key, such as Sentry's; or a Mailgun key, but not `cache-key-…`.
     Rule::new("://", r"://([a-f0-9]{32,64})@", in_context),
     Rule::new("key-", r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)", in_context),
     Rule::new(
@@ -75,7 +75,7 @@ pub static ANYWHERE: RuleSet<15> = RuleSet::new([
         include_str!("said.regex"),
         in_context,
     ),
-    // `password: …` in other languages: the word, a sign or a word for "is", the value.
+    // `password: …` in other languages: the word, a sign or a word for "is", and the value.
     Rule::new(
         "mdp 비번 密码 密碼 口令 密钥 密鑰 令牌 秘密 パスワード 暗証番号 비밀 암호 ontrase lave enha passe арол окен asswort ennwort asło eslo achtwoord senord ifre arola ecreto egredo eheim екрет люч ugangs ecret ecrète ccès cesso cceso",
         include_str!("other_languages.regex"),
@@ -84,7 +84,7 @@ pub static ANYWHERE: RuleSet<15> = RuleSet::new([
             value::is_bare_secret("password", shown, true).then_some((range, "password"))
         },
     ),
-    // The word directly before the value, or a name before it.
+    // The word directly before the value, or with a name before it.
     Rule::new(
         "assword ASSWORD asswd hrase asswort ennwort pwd pw PW mdp senha clave parola heslo achtwoord passe ontrase asło senord ifre арол 密码 密碼 口令 パスワード 비밀 비번 암호 & 0 1 2 3 4 5 6 7 8 9",
         include_str!("directly.regex"),
@@ -110,7 +110,7 @@ fn in_context(found: &Captures<'_>) -> Option<PatternMatch> {
 const LABELS: &str = "pass pwd pw mdp secret token api access 密 口令 令牌 clave parola パスワード 비 암호 contraseña senha парол kennwort hasło heslo wachtwoord lösenord şifre";
 const LOGINS: &str = "log sign cred user account id benutzer zugang anmeld identif utilis connexion usu utente credenz użytkow kullan 账 帐 帳 用 登 ログ ユーザ アカ 아이 로그 계정 логин польз уч admin root guest postgres sa & 0 1 2 3 4 5 6 7 8 9 ! @ # $ % ^ * + ~ 密 口令 パスワード 비 암호";
 
-/// For what the user typed: sentences such as `the password is …`, `login: me / …`.
+/// In text typed by the user: sentences such as `the password is …`, `login: me / …`.
 pub static TYPED: RuleSet<3> = RuleSet::new([
     Rule::new(LABELS, include_str!("typed.regex"), |found| {
         let name = found.name("label").map_or("password", |name| name.as_str()).to_ascii_lowercase();
@@ -140,7 +140,7 @@ pub static TYPED: RuleSet<3> = RuleSet::new([
     }),
 ]);
 
-/// For a `.env` file: every value is a secret unless it is clearly public.
+/// In a `.env` file, every value is a secret unless it is clearly public.
 pub static DOTENV: RuleSet<1> = RuleSet::new([Rule::new("=", include_str!("dotenv.regex"), |found| {
     let value = ["double", "single", "bare"].iter().find_map(|group| found.name(group))?;
     let trimmed = value.as_str().split(" #").next().unwrap_or_default().trim_end();
@@ -148,7 +148,7 @@ pub static DOTENV: RuleSet<1> = RuleSet::new([Rule::new("=", include_str!("doten
     is_secret.then(|| (value.start()..value.start() + trimmed.len(), "env"))
 })]);
 
-/// A value assigned to a telling name: the name, the separator, and the value in one of four spellings.
+/// A value assigned to a revealing name: the name, the separator, and the value with or without quotes.
 pub static ASSIGNED: Pattern = Pattern::new(include_str!("assigned.regex"));
 
 /// Without kind and number if it was made outside a session.
@@ -168,7 +168,7 @@ fn password(found: &Captures<'_>) -> Option<PatternMatch> {
 mod tests {
     use super::*;
 
-    /// A pattern that does not compile panics here and not in a session.
+    /// A pattern that doesn't compile must fail here, not in a session.
     #[test]
     fn all_patterns_compile() {
         let rules = ANYWHERE.rules.iter().chain(&TYPED.rules).chain(&DOTENV.rules).map(|rule| &rule.pattern);

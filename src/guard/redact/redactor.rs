@@ -1,4 +1,4 @@
-//! One session's redaction: every secret gets a placeholder, and an edit that quotes the placeholder gets the
+//! Redaction for one session: every secret gets a placeholder, and an edit that quotes the placeholder gets the
 //! real text back. The mapping stays in memory and is never written to disk.
 
 use std::borrow::Cow;
@@ -22,9 +22,9 @@ const MAX_SEARCHED: usize = 2_000;
 struct KnownSecret {
     secret: String,
     placeholder: String,
-    /// The user typed it into a message, so it may be written anywhere they want it.
+    /// Typed by the user in a message, so it may be written wherever they want.
     typed: bool,
-    /// Long and random enough to recognize without context.
+    /// Long and random enough to be recognized without context.
     distinct: bool,
 }
 
@@ -56,7 +56,7 @@ impl Redactor {
         detector::replace(text, self.spans(text, source, typed))
     }
 
-    /// The redacted text, and for each of its lines the original line on which it starts (from 1).
+    /// The redacted text, and the original number (from 1) of the line on which each of its lines starts.
     pub fn redact_lines(&self, text: &str, source: TextSource) -> Option<(String, Vec<usize>)> {
         let spans = self.spans(text, source, false);
         if spans.is_empty() {
@@ -75,7 +75,7 @@ impl Redactor {
         Some((detector::replace(text, spans).into_owned(), numbers))
     }
 
-    /// Redacts what the model said or called. Signed thinking stays unchanged: it would be refused.
+    /// Redacts the model's text and calls. Signed reasoning stays unchanged, or the server would refuse it.
     pub fn redact_reply(&self, item: &mut Item) {
         match item {
             Item::Assistant { text, .. } => self.redact_shared(text),
@@ -88,7 +88,7 @@ impl Redactor {
         }
     }
 
-    /// `false` if that can't be done because a server signed or sealed it.
+    /// Returns `false` if redaction is impossible because a server signed or encrypted it.
     pub fn redact_reasoning(&self, item: &mut Item) -> bool {
         let Item::Reasoning(reasoning) = item else { return true };
         let Cow::Owned(clean) = self.redact(&reasoning.text, TextSource::Text) else { return true };
@@ -107,7 +107,7 @@ impl Redactor {
         }
     }
 
-    /// Every string of the JSON text, or the text itself if it isn't JSON.
+    /// Redacts every string in the JSON text, or the text itself if it isn't JSON.
     pub fn redact_args<'a>(&self, args: &'a str) -> Cow<'a, str> {
         let Ok(mut value) = serde_json::from_str::<Value>(args) else {
             return self.redact(args, TextSource::Text);
@@ -147,7 +147,7 @@ impl Redactor {
                 values.iter_mut().fold(false, |any, value| self.redact_value(value, source) | any)
             }
             Value::Object(values) => {
-                // Name and value are separate strings here but belong together: `{"password": "…"}`.
+                // In `{"password": "…"}`, name and value are separate strings but belong together.
                 values.iter_mut().fold(false, |any, (name, value)| {
                     let joined = match value {
                         Value::String(text) if !text.contains(['"', '\n']) => {
@@ -174,8 +174,8 @@ impl Redactor {
         }
     }
 
-    /// Puts real secrets into the `text` of an edit, for a file that now contains `file`. Errors: a message
-    /// for the model if a placeholder is unknown, belongs to another file, or is ambiguous. `may_move` says whether a
+    /// Puts real secrets into the `text` of an edit, for a file that now contains `file`. The error tells the model that a
+    /// placeholder is unknown, belongs to another file, or is ambiguous. `may_move`: whether another file's secret may be written here.
     /// secret of another file may be written here.
     pub fn restore<'a>(
         &self,
@@ -223,7 +223,7 @@ impl Redactor {
         found.find(|placeholder| state.by_placeholder.contains_key(*placeholder)).map(str::to_owned)
     }
 
-    /// Registers one of the program's own secrets, such as its key: `clear` keeps it.
+    /// Registers one of our own secrets, such as the API key; `clear` keeps it.
     pub fn know(&self, secret: &str) {
         if secret.len() >= 8 {
             let mut state = self.lock();
@@ -234,7 +234,7 @@ impl Redactor {
         }
     }
 
-    /// Placeholders in `text` aren't reused: an earlier process used them for other secrets.
+    /// Placeholders in `text` aren't reused, because an earlier process used them for other secrets.
     pub fn reserve(&self, text: &str) {
         let mut state = self.lock();
         for found in PLACEHOLDER.captures_iter(text) {
@@ -244,7 +244,7 @@ impl Redactor {
         }
     }
 
-    /// For the next session: keeps only the program's own secrets.
+    /// Prepares for the next session: keeps only our own secrets.
     pub fn clear(&self) {
         let own = std::mem::take(&mut *self.lock()).own;
         own.iter().for_each(|secret| self.know(secret));
@@ -311,10 +311,10 @@ impl RedactorState {
     }
 }
 
-/// The source of a call's or an answer's strings, by the file or command that it names.
+/// The source of the strings in a call or an answer, by the file or command that it names.
 fn source_of<'a>(field: impl Fn(&str) -> Option<&'a Value>) -> TextSource {
     let text = |names: &str| names.split(' ').find_map(|name| field(name).and_then(Value::as_str));
-    // Models use their own names for the path and the command.
+    // Models use various names for the path and the command.
     let path = text("path file_path filePath file filename file_name target_file absolute_path");
     match (path, text("command cmd script")) {
         (Some(path), _) => TextSource::of_file(Path::new(path)),
@@ -323,13 +323,13 @@ fn source_of<'a>(field: impl Fn(&str) -> Option<&'a Value>) -> TextSource {
     }
 }
 
-/// A known secret inside a longer word is a different word.
+/// Part of a longer word isn't the known secret.
 fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let inner = &text[range.clone()];
     let before = text[..range.start].chars().next_back().is_some_and(word) && inner.starts_with(word);
     let behind = text[range.end..].chars().next().is_some_and(word) && inner.ends_with(word);
-    // In JSON text, `\n` before a word ends in a letter.
+    // In JSON text, `\n` before a word ends with a letter.
     !(before && !text[..range.start].ends_with("\\n") || behind)
 }
 

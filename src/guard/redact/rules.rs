@@ -1,5 +1,5 @@
-//! A rule finds one kind of secret by a pattern, which is tried only in texts that show a sign of it. One pass over a text
-//! finds the signs of all rules.
+//! A rule finds one kind of secret with a pattern, which is tried only in texts that contain one of its signs. One pass over
+//! a text finds the signs of all rules.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -10,10 +10,10 @@ use regex::Captures;
 pub type PatternMatch = (Range<usize>, &'static str);
 
 pub struct Rule {
-    /// Tried only in texts that contain one of these (of each group), which most don't.
+    /// The text must contain one of these words (of each group); most texts don't.
     signs: &'static str,
     pub pattern: Pattern,
-    /// Where in a match the secret is, and its kind; `None` if it isn't one after all.
+    /// Where the secret is in a match, and its kind; `None` if it isn't a secret after all.
     secret: fn(&Captures<'_>) -> Option<PatternMatch>,
 }
 
@@ -37,7 +37,7 @@ impl<const N: usize> RuleSet<N> {
         Self { rules, signs: OnceLock::new() }
     }
 
-    /// Secrets in `text` by the rules whose signs are in `signs_in`.
+    /// Secrets in `text`, by the rules whose signs occur in `signs_in`.
     pub fn find(&'static self, text: &str, signs_in: &str) -> impl Iterator<Item = PatternMatch> {
         let signs = self.signs.get_or_init(|| Signs::of(&self.rules));
         let shown = signs.shown(signs_in);
@@ -49,11 +49,10 @@ impl<const N: usize> RuleSet<N> {
 }
 
 struct Signs {
-    /// In the order of their first bytes, each with the bit of its group.
+    /// Sorted by first byte; each with the bit of its group.
     words: Vec<(&'static [u8], u64)>,
-    /// Where the words of each first byte begin.
+    /// Where the words with each first byte begin.
     starts: [usize; 257],
-    /// The groups of each rule.
     needed: Vec<u64>,
 }
 

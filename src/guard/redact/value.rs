@@ -1,4 +1,4 @@
-//! Whether a value in a secret's place is one. A leak can't be undone and a false alarm costs little, but
+//! Whether a value in the place of a secret is one. A leak can't be undone and a false alarm costs little, but
 //! code that only mentions a secret (`password = getenv(…)`) must stay readable.
 
 use base::pattern::Pattern;
@@ -12,7 +12,7 @@ static NOT_A_PASSWORD: Pattern = Pattern::new(include_str!("not_a_password.regex
 
 static TYPE_NAME: Pattern = Pattern::new(include_str!("type_name.regex"));
 
-/// A class with a number in its name: `Page2Form`.
+/// A class name with a number, such as `Page2Form`.
 static CLASS_NAME: Pattern = Pattern::new(r"^(?:[A-Z]+[a-z]*)+\d+(?:[A-Z][a-z]*)+$");
 
 pub const SIGNS: [char; 10] = ['!', '@', '#', '$', '%', '^', '&', '*', '+', '~'];
@@ -70,7 +70,7 @@ pub fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
         || config && odd && value.len() >= 8
 }
 
-/// A word that is no name and no number: `Sommer2024!`. `strict`: text goes on after it.
+/// Not a name or a number, such as `Sommer2024!`. `strict`: more text follows.
 pub fn is_like_password(value: &str, strict: bool) -> bool {
     let count = |is: fn(char) -> bool| value.chars().filter(|c| is(*c)).count();
     let (digits, small) = (count(|c| c.is_ascii_digit()), count(char::is_lowercase));
@@ -89,14 +89,14 @@ pub fn is_like_password(value: &str, strict: bool) -> bool {
         && !TYPE_NAME.is_match(value)
 }
 
-/// A mix of characters that neither prose nor a name in code has: `qW8#kLm2xZ`, `Sommer2024`.
+/// A mix of characters that occurs neither in prose nor in names: `qW8#kLm2xZ`, `Sommer2024`.
 pub fn is_strong_password(value: &str) -> bool {
     let has = |is: fn(char) -> bool| value.chars().any(is);
     let mixed = has(char::is_uppercase) && has(char::is_lowercase) && !CLASS_NAME.is_match(value);
     value.chars().count() >= 8 && (mixed || value.contains(SIGNS)) && is_like_password(value, true)
 }
 
-/// A single word without digits in a password's place: `PASSWORD=letmein`.
+/// A single word without digits where a password belongs: `PASSWORD=letmein`.
 pub fn is_word_secret(name: &str, value: &str) -> bool {
     let least = if name.starts_with("pass") { 6 } else { 12 };
     (name.starts_with("pass") || name == "secret")
@@ -106,7 +106,7 @@ pub fn is_word_secret(name: &str, value: &str) -> bool {
         && !NOT_A_PASSWORD.is_match(value)
 }
 
-/// What follows `Authorization:`; ordinary words don't count.
+/// For what follows `Authorization:`; ordinary words don't count.
 pub fn is_credential(value: &str) -> bool {
     let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
     !is_dummy(value)
@@ -117,7 +117,7 @@ pub fn is_credential(value: &str) -> bool {
         && !TYPE_NAME.is_match(value)
 }
 
-/// For values of a `.env` file.
+/// For values in a `.env` file.
 pub fn is_public(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let telling = secret::is_credential_name(name) || upper.contains("SECRET") || upper.contains("PASS");
@@ -136,7 +136,7 @@ pub fn is_public(name: &str, value: &str) -> bool {
         || looks_like_path(value) && !value.contains('@')
 }
 
-/// A stand-in for a secret that is elsewhere or not set yet: `${KEY}`, `changeme`.
+/// A stand-in for a secret that is stored elsewhere or not set yet: `${KEY}`, `changeme`.
 pub fn is_dummy(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let code = ["${", "$(", "{{", "{}", "%s", "%(", "%{", "<", "...", "***", "…", "•"];

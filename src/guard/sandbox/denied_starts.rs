@@ -1,5 +1,5 @@
-//! Programs that a command may not start, however it comes to start them: the user's rules name them, and the helper
-//! asks here about each program when it starts.
+//! Programs that a command may not start, in whatever way: the user's rules name them, and the helper checks each
+//! program that starts.
 
 use super::git::arguments::GitArguments;
 use super::git::contents;
@@ -7,9 +7,9 @@ use super::rule_pattern::{fits, mentions};
 use super::spec::Masks;
 use crate::shell::interpret::wrappers::is_shell;
 
-/// The rule that keeps a program, which goes by these names, from starting with these arguments.
+/// The rule that forbids starting a program with these names and arguments.
 pub fn rule_against(masks: &Masks, names: &[String], args: &[String]) -> Option<String> {
-    // Shells are judged by what they start: their arguments are whole scripts.
+    // Shells are judged by what they start, because their arguments are whole scripts.
     if names.iter().any(|name| is_shell(name)) {
         return None;
     }
@@ -26,9 +26,9 @@ pub fn rule_against(masks: &Masks, names: &[String], args: &[String]) -> Option<
 fn is_denied(pattern: &str, name: &str, args: &[&str]) -> bool {
     let first = pattern.split(' ').next().unwrap_or_default();
     let whole = [&[name], args].concat();
-    // `git-push` is `git push`.
+    // `git-push` means `git push`.
     let apart = name.strip_prefix(first).and_then(|rest| rest.strip_prefix('-'));
-    // git's `-c alias.x=push x`.
+    // `git -c alias.x=push x` renames a subcommand.
     let renames = name == first && args.iter().any(|arg| arg.starts_with("alias."));
     fits(pattern, &whole)
         || apart.is_some_and(|rest| fits(pattern, &[&[first, rest], args].concat()))

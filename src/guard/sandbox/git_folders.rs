@@ -1,5 +1,5 @@
-//! The git folders of a workspace, so that local commits work, also in a subfolder, worktree or submodule. A
-//! folder outside counts only if it points back: a checkout could name any repository.
+//! A workspace's git folders, so that local commits work, including in a subfolder, worktree or submodule. A
+//! folder outside counts only if it points back, because a checkout could name any repository.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -9,22 +9,21 @@ use crate::sandbox::protected_paths::{IN_GIT, SKIPPED};
 use base::file;
 use base::system::os;
 
-/// A pointer file, a list of submodules or a configuration, in bytes.
+/// Limit for a pointer file, a list of submodules or a configuration.
 pub const MAX_BYTES: u64 = 256 * 1024;
 const MAX_MODULES: usize = 256;
 const MAX_MODULE_DEPTH: usize = 6;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitFolders {
-    /// Outside the workspace, where commits write.
+    /// Outside the workspace; commits write there.
     pub outside: Vec<PathBuf>,
     pub protected: Vec<PathBuf>,
 }
 
-/// `workspace` is canonical.
 pub fn find(workspace: &Path) -> GitFolders {
     let mut found = GitFolders::default();
-    // What doesn't exist yet is protected, too.
+    // Protect it even if it doesn't exist yet.
     protect(&workspace.join(".git"), &mut found.protected);
     let Some(dot_git) = workspace.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())
     else {
@@ -34,7 +33,7 @@ pub fn find(workspace: &Path) -> GitFolders {
     let Ok(kind) = fs::symlink_metadata(&dot_git) else { return found };
     if kind.is_dir() {
         if top != workspace {
-            // A repository of the entire home folder or disk isn't the project's.
+            // A repository of the entire home folder or disk doesn't belong to the project.
             if top.components().count() <= 2 || std::env::home_dir().is_some_and(|home| home == top) {
                 return found;
             }
@@ -45,7 +44,7 @@ pub fn find(workspace: &Path) -> GitFolders {
     }
     found.protected.push(dot_git.clone());
     let Some((own, common)) = kind.is_file().then(|| worktree(&dot_git)).flatten() else { return found };
-    // The worktree's own is inside it.
+    // It contains the worktree's own folder.
     if !common.starts_with(workspace) {
         found.outside.push(common.clone());
     }
@@ -67,7 +66,7 @@ fn worktree(dot_git: &Path) -> Option<(PathBuf, PathBuf)> {
         let listed = own.parent()? == common.join("worktrees");
         return (listed && back == dot_git.canonicalize().ok()?).then_some((own, common));
     }
-    // A submodule: its git folder is inside that of an outer repository, and its configuration points back.
+    // A submodule's git folder is inside that of an outer repository, and its configuration points back.
     let inside_repository = dot_git.parent()?.ancestors().skip(1).any(|folder| {
         folder.join(".git").canonicalize().is_ok_and(|git| own.starts_with(git.join("modules")))
     });
@@ -96,7 +95,7 @@ pub fn worktrees(git: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     entries.map(|entry| entry.path())
 }
 
-/// A git folder, and those of its submodules.
+/// A git folder and those of its submodules.
 pub fn with_modules(git: &Path) -> Vec<PathBuf> {
     let mut found = vec![git.to_owned()];
     modules(&git.join("modules"), MAX_MODULE_DEPTH, &mut found);
@@ -132,22 +131,21 @@ pub fn read(path: &Path) -> Option<String> {
     file::small_text(path, MAX_BYTES)
 }
 
-/// Folders opened in the search, nearest to the workspace first.
+/// Limit for the search, which begins near the workspace.
 const MAX_FOLDERS: usize = 2_000;
-/// Each costs some mounts for every command.
+/// Each one costs several mounts per command.
 const MAX_FOUND: usize = 64;
 
-/// Those that existed when the session started, protected wherever they move. Commands may change new ones.
+/// Repositories that existed at the session's start; protected even if moved. Commands may change new ones.
 #[derive(Debug)]
 pub struct NestedRepositories(Vec<(PathBuf, u64)>);
 
 impl NestedRepositories {
-    /// `workspace` is canonical.
     pub fn find(workspace: &Path) -> Self {
         Self(search(workspace).into_iter().filter_map(|git| Some((git.clone(), number(&git)?))).collect())
     }
 
-    /// Where they are now. Searches again only if one has moved.
+    /// Their current paths. Searches again only if one has moved.
     pub fn locate(&mut self, workspace: &Path) -> Vec<PathBuf> {
         let moved = |(git, known): &(PathBuf, u64)| number(git) != Some(*known);
         if self.0.iter().any(moved) {
@@ -159,7 +157,7 @@ impl NestedRepositories {
     }
 }
 
-/// The inode, which a moved file keeps.
+/// The inode, which doesn't change when a file is moved.
 fn number(path: &Path) -> Option<u64> {
     fs::symlink_metadata(path).ok().map(|meta| os::facts(&meta).id.1)
 }
@@ -187,7 +185,7 @@ fn search(workspace: &Path) -> Vec<PathBuf> {
     found.into_iter().take(MAX_FOUND).collect()
 }
 
-/// Those that git's own lists name, at any depth.
+/// Repositories in git's own lists, at any depth.
 fn listed(workspace: &Path) -> Vec<PathBuf> {
     let modules = read(&workspace.join(".gitmodules")).unwrap_or_default();
     let modules = modules.lines().filter_map(|line| {
@@ -198,7 +196,7 @@ fn listed(workspace: &Path) -> Vec<PathBuf> {
     let trees = trees.filter_map(|tree| Some(PathBuf::from(read(&tree.join("gitdir"))?.trim())));
     modules
         .chain(trees)
-        // A list may name anything: only what is really below counts, and no links.
+        // A list may name anything: accept only what is really below, and no links.
         .filter(|git| fs::symlink_metadata(git).is_ok_and(|meta| !meta.is_symlink()))
         .filter(|git| git.canonicalize().is_ok_and(|real| real == *git))
         .filter(|git| git.starts_with(workspace) && *git != workspace.join(".git"))
@@ -232,7 +230,7 @@ mod tests {
         for name in ["config", "hooks", "worktrees/tree/commondir", "worktrees/tree/config.worktree"] {
             assert!(found.protected.contains(&main.join(".git").join(name)), "{name}");
         }
-        // A checkout that names another repository gets nothing.
+        // A checkout that points to another repository gets no access.
         fs::create_dir(root.join("evil")).unwrap();
         fs::write(root.join("evil/.git"), format!("gitdir: {}\n", main.join(".git").display())).unwrap();
         assert!(find(&root.join("evil")).outside.is_empty());

@@ -1,5 +1,5 @@
-//! Launches commands: our program is started again as the helper, under a name that no user types and with
-//! the specification on a descriptor, and starts the command.
+//! Launches commands: our program is started again as the helper, under a name that no user types, with the
+//! specification on a descriptor, and starts the command.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,16 +13,16 @@ use base::process::run::LaunchWrapper;
 use base::system::os::Handle;
 
 pub const HELPER_NAME: &str = "__confine";
-/// The helper's specification and the end of its lifeline; high enough to be unused.
+/// Descriptors of the helper's specification and its end of the lifeline; high enough to be unused.
 pub const SPEC_FD: i32 = 60;
 pub const LIFELINE_FD: i32 = 61;
-/// The helper's other tasks, named by its first argument.
+/// The helper's other tasks, given as its first argument.
 pub const PROBE: &str = "--probe";
 pub const KEEP_NETWORK: &str = "--keep-network";
 
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
 
-/// For tests, whose own program is another one. The first call wins.
+/// For tests, which run in another program. The first call wins.
 pub fn use_helper(path: PathBuf) {
     let _ = HELPER.set(path);
 }
@@ -32,13 +32,13 @@ pub fn helper() -> io::Result<PathBuf> {
         return Ok(path.clone());
     }
     let current = std::env::current_exe()?;
-    // A test binary would run its tests instead. Any other name is ours: scripts may call us `claude`.
+    // A test binary would run its tests instead. Any other name is fine: scripts may call us `claude`.
     if current.to_string_lossy().contains("/deps/") {
         return Err(io::Error::other(
             "mycode could not find its own program file to start the sandbox helper",
         ));
     }
-    // The link works even if an update has replaced the file.
+    // This link works even if an update has replaced the file.
     Ok(if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { current })
 }
 
@@ -62,7 +62,7 @@ pub fn end_with_command() -> Option<LaunchWrapper> {
     unconfined(true, None)
 }
 
-/// The same, but leftover processes end with the agent.
+/// For an unconfined command whose leftover processes end with the agent.
 pub fn end_with_agent(side_fd: i32) -> Option<LaunchWrapper> {
     unconfined(false, Some(side_fd))
 }
@@ -92,7 +92,7 @@ pub fn unnamed_file() -> io::Result<File> {
     Ok(file)
 }
 
-/// Ends when the namespace is ready.
+/// Closed when the namespace is ready.
 pub const READY_FD: i32 = 59;
 
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl SharedNetwork {
         Ok(Self { keeper, lifeline: Some(lifeline), ready })
     }
 
-    /// Its process, whose number nobody else gets before this is dropped.
+    /// Its process id, which isn't reused until this is dropped.
     pub fn keeper(&self) -> u32 {
         self.keeper.id()
     }

@@ -1,4 +1,4 @@
-//! From a workspace and a command's rights to its specification. Creates only the build cache folders.
+//! Makes a specification from a workspace and a command's rights. Creates only the build cache folders.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -17,7 +17,7 @@ const HIDDEN: &[&str] = &["/run", "/var/run"];
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
 /// The leak checker traces its own process, which the sandbox forbids.
 const SET: &[(&str, &str)] = &[("LSAN_OPTIONS", "detect_leaks=0")];
-/// Without a network: fail at once instead of retrying for a minute.
+/// Without a network, fail at once instead of retrying for a minute.
 const SET_OFFLINE: &[(&str, &str)] = &[
     ("npm_config_fetch_retries", "0"),
     ("PIP_RETRIES", "0"),
@@ -27,25 +27,23 @@ const SET_OFFLINE: &[(&str, &str)] = &[
 
 #[derive(Clone, Debug)]
 pub struct SandboxPaths {
-    /// Canonical.
     pub workspace: PathBuf,
-    /// Canonical, too.
     pub added: Vec<PathBuf>,
-    /// The state folder last.
+    /// The state folder comes last.
     pub own_folders: Vec<PathBuf>,
-    /// In those: what commands may read (spilled outputs).
+    /// The parts of our folders that commands may read (spilled outputs).
     pub readable: Vec<PathBuf>,
 }
 
 impl SandboxPaths {
-    /// What commands may change; the workspace first. No folder above a home: its programs could be replaced.
+    /// What commands may change, the workspace first. No folder above a home, because its programs could be replaced.
     pub fn trees(&self) -> Vec<PathBuf> {
         let homes = secret_paths::homes(std::env::home_dir().as_deref());
         let narrow = |folder: &&PathBuf| !homes.iter().any(|home| home.starts_with(folder));
         std::iter::once(&self.workspace).chain(self.added.iter().filter(narrow)).cloned().collect()
     }
 
-    /// For what is moved away from protected paths.
+    /// Folder for what is moved away from protected paths.
     pub fn kept(&self) -> Option<PathBuf> {
         self.own_folders.last().map(|state| state.join("set-aside"))
     }
@@ -58,7 +56,7 @@ impl SandboxPaths {
     }
 }
 
-/// `private` is the session's folder.
+/// `private` is the session's private folder.
 pub fn make(
     paths: &SandboxPaths,
     private: &Path,
@@ -76,7 +74,7 @@ pub fn make(
         .into_iter()
         .chain(secret_paths::closed(&homes, workspace))
         .chain(own_folders.iter().cloned());
-    // The working folder must be visible, wherever it is.
+    // The working folder must stay visible, wherever it is.
     let hidden = secrets.chain(canonical("XDG_RUNTIME_DIR")).filter(|path| path != workspace);
     let (secret_folders, hidden_files): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
         hidden.partition(|path| path.is_dir());
@@ -87,7 +85,7 @@ pub fn make(
     let system_folders = existing(HIDDEN).filter(|path| path != workspace);
     let hidden_folders: BTreeSet<PathBuf> =
         system_folders.chain(secret_folders).filter(|path| !temporary.contains(path)).collect();
-    // Without its own file tree, a command finds its private folder only by name.
+    // Without its own file tree, a command can't have the private folder as `/tmp`.
     let tmp = if layers.namespaces { PathBuf::from("/tmp") } else { private.join("tmp") };
     let mut spec = SandboxSpec {
         level,
@@ -118,7 +116,7 @@ pub fn make(
         if !layers.namespaces {
             spec.environment.push(set("XDG_CACHE_HOME", &tmp.join(".cache").to_string_lossy()));
         }
-        // A cache inside the workspace is part of it.
+        // Caches inside the workspace need no copy.
         let apart = |folder: &PathBuf| !folder.starts_with(workspace) && !workspace.starts_with(folder);
         spec.caches = raw(caches.into_iter().filter(apart));
         let own = own_folders.into_iter().filter(|folder| folder.starts_with(workspace));
@@ -141,7 +139,7 @@ pub fn make(
 fn environment(network: bool, tmp: &Path) -> Vec<(String, Option<String>)> {
     let removed = places::list("removed variables").map(|name| (name.to_owned(), None));
     let fixed = SET.iter().chain(SET_OFFLINE.iter().filter(|_| !network)).map(|(name, value)| {
-        // The last of several options wins.
+        // Append, because the last of several options wins.
         match env::var(name).ok().filter(|before| !before.is_empty() && name.ends_with("_OPTIONS")) {
             Some(before) => set(name, &format!("{before}:{value}")),
             None => set(name, value),
@@ -167,7 +165,7 @@ fn raw(paths: impl IntoIterator<Item = PathBuf>) -> Vec<RawPath> {
     paths.into_iter().map(RawPath).collect()
 }
 
-/// Only real folders: a link is hidden with its target.
+/// Real folders only; a link is hidden together with its target.
 fn existing(names: &[&str]) -> impl Iterator<Item = PathBuf> {
     let is_folder = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
     names.iter().map(PathBuf::from).filter(is_folder)
@@ -189,10 +187,10 @@ fn foreign(workspace: &Path) -> bool {
     os::user() == 0 && std::fs::metadata(workspace).is_ok_and(|meta| os::facts(&meta).owner.0 != 0)
 }
 
-/// Slow to rebuild, so each project keeps its own for its confined commands.
+/// Slow to rebuild, so each project has its own for confined commands.
 const PER_PROJECT: &[&str] = &["GOCACHE"];
 
-/// Creates the folders in `base` unless the user has moved them; also returns the variables that name them.
+/// Creates the folders in `base`, unless the user has configured others; also returns the variables that name them.
 pub fn caches_of_project(
     base: &Path,
     variable: impl Fn(&str) -> Option<PathBuf>,
@@ -201,7 +199,7 @@ pub fn caches_of_project(
     let mut environment = Vec::new();
     for name in PER_PROJECT.iter().filter(|name| variable(name).is_none()) {
         let folder = base.join(name);
-        // Without it, builds are only slower.
+        // Without it, builds are just slower.
         if file::create_private_folder(&folder).is_err() {
             continue;
         }
@@ -213,7 +211,7 @@ pub fn caches_of_project(
     (folders, environment)
 }
 
-/// The caches that exist, and the variables that send tools to `temporary` for the rest.
+/// The existing caches, and the variables that point tools to `temporary` for the others.
 pub fn shared_caches(
     home: Option<&Path>,
     variable: impl Fn(&str) -> Option<PathBuf>,
@@ -240,7 +238,6 @@ pub fn shared_caches(
     folders.extend(named.filter_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir()));
     folders.sort();
     folders.dedup();
-    // A cache inside another is covered by it.
     let all = folders.clone();
     folders.retain(|folder| !all.iter().any(|other| other != folder && folder.starts_with(other)));
     folders.retain(|folder| folder.components().count() > 2);

@@ -1,5 +1,5 @@
-//! A session's private folder: its commands' `/tmp`, cache writes and git wrapper. Only this user can enter
-//! it; it goes with the session, and the next session removes what a killed one left.
+//! A session's private folder: `/tmp`, cache writes and the git wrapper of its commands. Only this user can enter
+//! it. It is removed with the session, or by the next session if that one was killed.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,7 +11,7 @@ use base::system::os;
 const LOCK: &str = "lock";
 pub const TMP: &str = "tmp";
 const PARTS: [&str; 3] = [TMP, "cache", "bin"];
-/// Where in the state folder they are.
+/// Its place in the state folder.
 pub const IN_STATE: &str = "private";
 const MAX_REMOVED: usize = 32;
 
@@ -22,7 +22,7 @@ pub struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// In the state folder, else in the temporary one; never in `workspace` (canonical). Removes leftovers.
+    /// Created in the state folder or else a temporary one, never in `workspace` (canonical). Removes leftovers.
     pub fn create(workspace: &Path, state: Option<&Path>) -> io::Result<Self> {
         let temporary = temporary::folder_outside(workspace)?;
         remove_unused(&temporary);
@@ -48,7 +48,7 @@ impl PrivateFolder {
                 made => made?,
             }
             PARTS.iter().try_for_each(|part| make(&path.join(part)))?;
-            // Visible to others only once it is locked.
+            // Others see it only once it is locked.
             let unready = path.join("unready");
             let lock = File::create_new(&unready)?;
             lock.lock()?;
@@ -58,18 +58,18 @@ impl PrivateFolder {
         Err(io::Error::other("could not create a temporary folder: no free name"))
     }
 
-    /// A cleaner of temporary files may have removed it.
+    /// `false` if a cleaner of temporary files removed it.
     pub fn is_intact(&self) -> bool {
         self.path.join(PARTS[0]).is_dir()
     }
 
-    /// The lock stays with the program that this process becomes.
+    /// Keeps the lock in the program that this process becomes.
     pub fn keep_after_exec(self) -> io::Result<()> {
         os::keep_open(self.lock)
     }
 }
 
-/// Leftovers of killed sessions: folders of this user whose lock is free.
+/// Removes leftovers of killed sessions: folders of this user whose lock is free.
 fn remove_unused(base: &Path) {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| {
@@ -98,7 +98,7 @@ pub fn remove(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
-/// Overlay mounts leave folders in each other without any permissions.
+/// Overlay mounts leave nested folders without any permissions.
 fn open_to_user(folder: &Path) {
     let _ = os::set_mode(folder, 0o700);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Which layers this machine supports, tried in the helper once per process and only when needed.
+//! Which layers this machine supports; tried in the helper once per process, only when needed.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ pub struct SandboxLayer {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxStatus {
-    /// Nothing outside the workspace is changed, and no secret is read.
+    /// Nothing outside the workspace can be changed, and no secret read.
     pub files: bool,
     pub network: bool,
     pub layers: Layers,
@@ -33,14 +33,14 @@ impl SandboxLayer {
 }
 
 impl SandboxStatus {
-    /// In a few words; `None` if all are there.
+    /// What is missing, in a few words.
     pub fn missing(&self) -> Option<String> {
         let missing: Vec<&str> =
             self.rows.iter().filter(|row| !row.available).map(|row| row.name.as_str()).collect();
         (!missing.is_empty()).then(|| missing.join(", "))
     }
 
-    /// In words: what commands can and can't do here.
+    /// What commands can and can't do here.
     pub fn limits(&self) -> Vec<&'static str> {
         if !self.files || !cfg!(target_os = "linux") {
             return Vec::new();
@@ -64,7 +64,7 @@ impl SandboxStatus {
         limits
     }
 
-    /// Why commands can't be confined here, and what to do; `None` if they can.
+    /// Why commands can't be confined here, and what to do.
     pub fn refusal(&self) -> Option<String> {
         let why: Vec<String> = self
             .rows
@@ -77,12 +77,12 @@ impl SandboxStatus {
     }
 }
 
-/// Tries it now, on a thread of its own, so that nobody waits for it later.
+/// Probes on a separate thread, so that nobody has to wait later.
 pub fn begin() {
     std::thread::spawn(status);
 }
 
-/// The first call tries it, in a few milliseconds.
+/// The first call probes, in a few milliseconds.
 pub fn status() -> &'static SandboxStatus {
     static STATUS: OnceLock<SandboxStatus> = OnceLock::new();
     STATUS.get_or_init(|| match () {

@@ -1,5 +1,5 @@
-//! Protected paths: workspace configuration that makes other programs do things. Commands may read but never
-//! change it, whether it exists or not. The policy judges by this list, and the sandbox enforces it.
+//! Protected paths: workspace configuration that controls other programs. Commands may read but never
+//! change it, whether it exists or not. The policy uses this list, and the sandbox enforces it.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -12,14 +12,14 @@ use base::search::words::listed;
 
 static IN_WORKSPACE: LazyLock<Vec<&str>> =
     LazyLock::new(|| places::list("protected in a workspace").collect());
-/// In every git folder: what would run programs or redirect git.
+/// In every git folder: what runs programs or redirects git.
 pub const IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes"];
 
-/// What is built or installed.
+/// What was built or installed.
 pub const SKIPPED: &[&str] =
     &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 
-/// In lower case; any letter case counts. docs.warp.dev, qwenlm.github.io and github.com/charmbracelet/crush, read in November 2026.
+/// Lowercase; any case matches. docs.warp.dev, qwenlm.github.io and github.com/charmbracelet/crush, read in November 2026.
 const RULES: &[&str] = &[
     "code_law.md",
     "agents.md",
@@ -32,10 +32,10 @@ const RULES: &[&str] = &[
     "crush.md",
 ];
 
-/// An editor opens files with these suffixes together with their tasks and settings.
+/// Editors open such files together with their tasks and settings.
 const ENDINGS: &[&str] = &[".code-workspace"];
 
-/// Except git's own. Homes in the workspace add theirs.
+/// Without git's own paths. Homes in the workspace add theirs.
 pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
     let own = IN_WORKSPACE.iter().map(|name| workspace.join(name));
     let inside = homes.iter().filter(|home| home.starts_with(workspace));
@@ -48,7 +48,7 @@ pub fn is_rules_file(name: &OsStr) -> bool {
     RULES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// The path is relative to the workspace.
+/// `inside` is relative to the workspace.
 pub fn steers(inside: &Path) -> bool {
     let first = inside.components().next();
     // Rules files count anywhere.
@@ -59,7 +59,7 @@ pub fn steers(inside: &Path) -> bool {
     let mut parts = inside.components();
     if parts.by_ref().any(|name| name.as_os_str() == ".git") {
         let rest = parts.as_path();
-        // `.git` itself could be replaced; submodules have their own protected paths in it.
+        // `.git` itself could be replaced; submodules in it have their own protected paths.
         return rest.as_os_str().is_empty()
             || rest.starts_with("modules")
             || IN_GIT.iter().any(|name| rest.starts_with(name));
@@ -77,8 +77,8 @@ fn names(list: &str) -> HashSet<&'static str> {
     places::list(list).flat_map(str::split_whitespace).collect()
 }
 
-/// The file, or the hidden folder that it is in, if other programs may pick it up by its name. Commands may change it, but
-/// the change is reported. What is built and installed has its own hidden files.
+/// The file, or the hidden folder it is in, if other programs may pick it up by name. Commands may change it, but the
+/// change is reported. Hidden files in build and install folders don't count.
 pub fn acts_by_name(inside: &Path) -> Option<PathBuf> {
     let parts: Vec<&OsStr> = inside.iter().collect();
     let name = parts.last()?.to_string_lossy();
@@ -94,11 +94,11 @@ pub fn acts_by_name(inside: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Package managers, and the file in which they enter what they install.
+/// Package managers, and the file in which they record installations.
 const MANIFESTS: [(&str, &str); 2] =
     [("npm pnpm yarn bun", "package.json"), ("uv poetry pdm", "pyproject.toml")];
 
-/// Whether a command did nothing but install or remove packages, which changes this file.
+/// Whether a command only installed or removed packages, which changes this file.
 pub fn is_own_manifest(path: &Path, calls: &[Call]) -> bool {
     let manager =
         MANIFESTS.iter().find(|(_, manifest)| path.ends_with(manifest)).map(|(manager, _)| *manager);

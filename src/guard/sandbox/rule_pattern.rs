@@ -1,32 +1,31 @@
-//! What the patterns of rules mean, for the policy and for the helper: `git push *` and `git:*` are about commands,
+//! The meaning of rule patterns, for the policy and the helper: `git push *` and `git:*` are about commands,
 //! `src/**` is about files.
 
 use std::path::{Path, PathBuf};
 
 use base::search::glob::{self, like};
 
-/// In patterns of paths.
+/// Wildcards in path patterns.
 pub const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
-/// `git:*` means `git *`.
 pub fn in_words(pattern: &str) -> String {
     pattern.strip_suffix(":*").map_or_else(|| pattern.to_owned(), |front| format!("{front} *"))
 }
 
-/// Whether the pattern is about a program and its arguments. `git *` matches git with or without arguments.
+/// Whether the pattern matches a program with its arguments. `git *` matches git with or without arguments.
 pub fn fits(pattern: &str, words: &[&str]) -> bool {
     with_or_without_more(pattern, &words.join(" "))
         || without_early_options(words).iter().any(|text| with_or_without_more(pattern, text))
 }
 
-/// Whether all words of the pattern stand in text that may run them: `env -S 'git push'`.
+/// Whether all words of the pattern occur in text that may run them, as in `env -S 'git push'`.
 pub fn mentions(pattern: &str, text: &str) -> bool {
     let part = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.');
     let there: Vec<&str> = text.split(part).collect();
     pattern.split([' ', '*', ':']).all(|word| word.is_empty() || there.contains(&word))
 }
 
-/// `git -C x --no-pager push`: options, and the values that they may have, before the sub-command.
+/// Removes options and their possible values before the subcommand, as in `git -C x --no-pager push`.
 fn without_early_options(words: &[&str]) -> Vec<String> {
     let Some((name, rest)) = words.split_first() else { return Vec::new() };
     let is_option = |word: &str| word.starts_with('-') || word.starts_with('+');
@@ -47,7 +46,7 @@ pub fn with_or_without_more(pattern: &str, text: &str) -> bool {
     like(pattern, text) || pattern.strip_suffix(" *").is_some_and(|front| like(front, text))
 }
 
-/// Where a pattern starts, and the rest of it: `//` is the root, `~/` home, others are in the workspace.
+/// Where a pattern starts, and the rest of it: `//` is the root, `~/` the home; others start in the workspace.
 pub fn start_of<'p>(pattern: &'p str, workspace: &Path) -> (PathBuf, &'p str) {
     match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
         (Some(rest), _) => (PathBuf::from("/"), rest),
@@ -70,7 +69,7 @@ pub fn base(pattern: &str, workspace: &Path) -> PathBuf {
 pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
     let (base, rest) = start_of(pattern, workspace);
     let Ok(inside) = path.strip_prefix(&base) else { return false };
-    // A folder means all below, and a name without a `/` any folder or file of that name.
+    // A folder includes everything below; a name without `/` matches any folder or file of that name.
     let plain = rest.trim_end_matches("**").trim_end_matches('/');
     if !plain.is_empty() && !plain.contains(WILDCARDS) {
         let anywhere = rest == pattern && !plain.contains('/') && plain == rest;

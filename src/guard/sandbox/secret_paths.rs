@@ -1,5 +1,5 @@
 //! Where users and programs keep secrets, and which dot files and folders in a home confined commands may see: those of
-//! toolchains and common programs. The policy judges by this list, and the sandbox hides what exists. Reads names, never contents.
+//! toolchains and common programs. The policy uses this list, and the sandbox hides what exists. Reads names, never contents.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use super::places;
 use base::system::os;
 
-/// In `/proc/PID`: another program's memory or variables.
+/// Entries of `/proc/PID` with another program's memory or variables.
 const PROC: &[&str] = &["environ", "mem", "maps", "root", "cwd", "fd", "task", "auxv", "map_files"];
 
 const HOST_KEY_PREFIX: &str = "ssh_host_";
 const MAX_HOMES: usize = 64;
-/// The user's, root's, and all others that are visible.
+/// Homes of the user, root, and all other visible users.
 pub fn homes(own: Option<&Path>) -> Vec<PathBuf> {
     let mut homes: BTreeSet<PathBuf> = BTreeSet::new();
     homes.extend(own.and_then(|home| home.canonicalize().ok()));
@@ -35,17 +35,17 @@ fn all(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> impl It
         let name = name.to_string_lossy();
         (name.starts_with(HOST_KEY_PREFIX) && !name.ends_with(".pub")).then(|| entry.path())
     });
-    // `KUBECONFIG` is a list.
+    // `KUBECONFIG` can be a list.
     let named = places::list("variables that name secrets").filter_map(variable).flat_map(|list| {
         std::env::split_paths(list.as_os_str()).filter(|path| path.is_absolute()).collect::<Vec<_>>()
     });
     in_homes.chain(absolute).chain(host_keys).chain(named)
 }
 
-/// Existing secrets, links resolved: hiding the real path hides the link, too.
+/// Existing secrets with links resolved, because hiding the real path also hides the link.
 pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> BTreeSet<PathBuf> {
     all(homes, variable)
-        // Cheap check first: most don't exist.
+        // Cheap check first, because most don't exist.
         .filter(|path| path.symlink_metadata().is_ok())
         .filter_map(|path| path.canonicalize().ok())
         // A link to a home or to `/` would hide too much.
@@ -53,7 +53,7 @@ pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -
         .collect()
 }
 
-/// For judging commands: `home` is the user's, `own` are the program's folders.
+/// For judging commands: `home` is the user's, `own` are our folders.
 pub fn places(home: Option<&Path>, own: &[PathBuf]) -> Vec<PathBuf> {
     let mut homes = homes(home);
     homes.extend(home.map(Path::to_owned));
@@ -93,7 +93,7 @@ pub fn named_in(code: &str) -> Option<&'static str> {
     places::list("marks of secrets").find(|mark| code.contains(mark))
 }
 
-/// The folders that are filtered, and the list of what is visible in each; only the home itself goes by the dot.
+/// Folders that are filtered, with the list of what is visible in each. In the home itself, only dot names are filtered.
 const LEVELS: &[(&str, &str)] = &[
     ("", "seen in the home"),
     (".config", "seen in .config"),
@@ -102,11 +102,11 @@ const LEVELS: &[(&str, &str)] = &[
     (".local/state", "seen in .local/state"),
 ];
 
-/// System folders: home links into them point to installed software.
+/// System folders: links into them from a home lead to installed software.
 const SYSTEM: &[&str] =
     &["/usr", "/opt", "/nix", "/gnu", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/var/lib", "/snap"];
 
-/// What of `homes` (canonical) is hidden. In a home inside the workspace: only known secrets.
+/// What is hidden of `homes` (canonical). In a home inside the workspace, only known secrets.
 pub fn closed(homes: &[PathBuf], workspace: &Path) -> BTreeSet<PathBuf> {
     let elsewhere = homes.iter().filter(|home| !home.starts_with(workspace));
     let levels = elsewhere.flat_map(|home| LEVELS.iter().map(move |(level, seen)| (home, *level, *seen)));
@@ -133,7 +133,7 @@ pub fn closed(homes: &[PathBuf], workspace: &Path) -> BTreeSet<PathBuf> {
     closed
 }
 
-/// Whether this path below a home is in a folder of a tool chain or common program, which confined commands see.
+/// Whether this path below a home belongs to a tool chain or common program, so that confined commands see it.
 pub fn is_shown_in_home(below: &Path) -> bool {
     let first =
         |path: &Path| path.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -152,12 +152,12 @@ fn is_seen(name: &str, seen: &[&str]) -> bool {
     })
 }
 
-/// Whether a link's target must stay visible: hiding it would hide the system, a home or the workspace.
+/// Whether a link's target must stay visible, because hiding it would hide the system, a home or the workspace.
 fn is_shared(real: &Path, homes: &[PathBuf], workspace: &Path) -> bool {
     SYSTEM.iter().any(|folder| real.starts_with(folder))
         || real.starts_with(workspace)
         || homes.iter().any(|home| home.starts_with(real))
-        // In a home it goes by its own name.
+        // Targets in a home are decided by their own name.
         || homes.iter().any(|home| real.starts_with(home))
         || real.components().count() <= 2
 }

@@ -1,5 +1,5 @@
 //! One session's sandbox: its folders, and the launch of each command. The private folder is created when
-//! first needed and goes with the session.
+//! first needed and removed with the session.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// `workspace` is canonical. Our own folders (the state folder last) are hidden except for `readable`.
+    /// `workspace` is canonical. Our own folders (the state folder last) are hidden, except for `readable`.
     pub fn new(workspace: PathBuf, own_folders: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
         Self {
             paths: SandboxPaths { workspace, added: Vec::new(), own_folders, readable },
@@ -44,12 +44,12 @@ impl Sandbox {
         self
     }
 
-    /// From now on commands see, change and start nothing of these.
+    /// Hides, protects and forbids these for all further commands.
     pub fn mask(&self, masks: Masks) {
         *self.masks.lock() = masks;
     }
 
-    /// What to put before a command that starts in `cwd`, if anything. Commands share a loopback.
+    /// What to put before a command that starts in `cwd`, if anything. Commands share one loopback.
     pub fn wrap(
         &self,
         confinement: Confinement,
@@ -64,7 +64,7 @@ impl Sandbox {
         if spec.layers.namespaces && !spec.network {
             let mut network = self.network.lock();
             if network.is_none() {
-                // Without it, each command has a loopback of its own.
+                // Without it, each command has its own loopback.
                 *network = SharedNetwork::start(spec.layers.user_namespace).ok();
             }
             if let Some(network) = &*network {
@@ -77,7 +77,7 @@ impl Sandbox {
         Ok(Some(wrapper))
     }
 
-    /// `None` if nothing is kept from commands, or this machine can't do it.
+    /// `None` if nothing must be masked, or this machine can't do it.
     fn masked(&self, side_fd: Option<i32>) -> io::Result<Option<LaunchWrapper>> {
         let (mut masks, layers) = (self.masks.lock().clone(), probe::status().layers);
         if !layers.namespaces {
@@ -130,22 +130,22 @@ impl Sandbox {
         BTreeMap::new()
     }
 
-    /// For programs that only read the workspace, such as language servers. Returns the cache folder, too.
+    /// For programs that only read the workspace, such as language servers. Also returns the cache folder.
     pub fn reading_spec(&self) -> io::Result<Option<(SandboxSpec, Option<PathBuf>)>> {
         let confinement =
             Confinement::Confined { level: SandboxLevel::Workspace, network: false, opened: Vec::new() };
         let Some(mut spec) = self.spec(confinement, &self.paths.workspace)? else { return Ok(None) };
         let caches = self.paths.build_caches().filter(|caches| caches.is_dir());
         spec.level = SandboxLevel::ReadOnly;
-        // A rule about commands isn't about what a server starts.
+        // Rules about commands don't apply to what a server starts.
         spec.masks.programs = Vec::new();
         spec.writable = caches.iter().cloned().map(RawPath).collect();
-        // Nothing that needs protection is writable.
+        // Nothing writable needs protection.
         (spec.protected, spec.nested, spec.rules_folders) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Some((spec, caches)))
     }
 
-    /// Where commands have this path, if it is in the `/tmp` that is theirs alone. What only others have there stays theirs.
+    /// The real location of a path in the commands' own `/tmp`; `None` if it is a file that only others have.
     pub fn temporary(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix("/tmp").ok()?;
         let own = self.private.lock().as_ref()?.path.join(private_folder::TMP).join(below);
@@ -166,7 +166,7 @@ impl Sandbox {
         Ok(private.insert(folder).path.clone())
     }
 
-    /// The program that this process becomes will remove the private folder.
+    /// Leaves the removal of the private folder to the program that this process becomes.
     pub fn keep_private_after_exec(&self) -> io::Result<()> {
         let private = self.private.lock().take();
         private.map_or(Ok(()), PrivateFolder::keep_after_exec)

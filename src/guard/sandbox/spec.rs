@@ -1,4 +1,4 @@
-//! The specification of a sandbox: plain data that the agent sends to the helper as JSON.
+//! The specification of a sandbox; the agent sends it to the helper as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ pub enum Confinement {
     /// As in the user's own terminal.
     #[default]
     Free,
-    /// The same, without the files that the user's rules keep from commands.
+    /// Like `Free`, but without the files that the user's rules deny.
     Masked,
     Confined {
         level: SandboxLevel,
         network: bool,
-        /// Protected paths that it may change: the user was asked about each.
+        /// Protected paths that it may change; the user was asked about each.
         opened: Vec<PathBuf>,
     },
 }
@@ -24,16 +24,15 @@ pub enum Confinement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxLevel {
-    /// Nothing but its private temporary folder.
+    /// Only the private temporary folder is writable.
     #[default]
     ReadOnly,
-    /// Also the workspace, except its protected paths.
+    /// The workspace is writable too, except its protected paths.
     Workspace,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layers {
-    /// Mount, process, network and IPC namespaces.
     pub namespaces: bool,
     pub user_namespace: bool,
     pub fresh_proc: bool,
@@ -48,37 +47,36 @@ pub struct SandboxSpec {
     pub layers: Layers,
     pub cwd: RawPath,
     pub workspace: RawPath,
-    /// The session's folder: its `tmp` is the command's `/tmp`, its `cache` gets cache writes.
+    /// The session's folder: its `tmp` is the command's `/tmp`, and its `cache` gets cache writes.
     pub private: RawPath,
-    /// In the state folder, for what is moved away from protected paths.
+    /// Folder in the state folder for what is moved away from protected paths.
     pub kept: Option<RawPath>,
-    /// The workspace and its git folders. Empty if read-only.
+    /// The workspace and its git folders; empty if read-only.
     pub writable: Vec<RawPath>,
-    /// Seen empty: secrets, and where the system keeps sockets.
+    /// Appear empty: secrets, and where the system keeps sockets.
     pub hidden_folders: Vec<RawPath>,
     pub hidden_files: Vec<RawPath>,
-    /// Visible although in a hidden folder.
+    /// Visible although inside a hidden folder.
     pub visible: Vec<RawPath>,
-    /// Replaced by the private `tmp`.
     pub temporary: Vec<RawPath>,
     /// Look writable, but writes go to the private `cache`.
     pub caches: Vec<RawPath>,
-    /// In writable folders: must not change, whether they exist or not.
+    /// Must not change, whether they exist or not; in writable folders.
     pub protected: Vec<RawPath>,
-    /// Those of the workspace, in the lists above, too: without mounts the calls that reach them are refused.
+    /// Those in the workspace are also in the lists above. Without mounts, calls that reach them are refused.
     pub masks: Masks,
-    /// Protected paths that this command may change; no folders.
+    /// Protected files that this command may change.
     pub opened: Vec<RawPath>,
     /// `.git` of repositories, worktrees and submodules below the workspace.
     pub nested: Vec<RawPath>,
-    /// Rules files in these folders must not change, in any letter case.
+    /// Rules files in these folders must not change, whatever their case.
     pub rules_folders: Vec<RawPath>,
     pub environment: Vec<(String, Option<String>)>,
-    /// Root works in another user's folder and keeps the capability for that.
+    /// Root works in another user's folder and keeps the capability for it.
     pub foreign_owner: bool,
-    /// A user's own call: signals such as Ctrl-C end it. Otherwise its lifeline does.
+    /// A user's own call, which signals such as Ctrl-C end; otherwise the lifeline does.
     pub foreground: bool,
-    /// Creating protected paths is refused at once, rather than undone at the end.
+    /// Creating protected paths is refused at once instead of undone at the end.
     pub is_server: bool,
     /// The process whose network namespace the command joins, if it has no other network.
     pub shared_network: Option<u32>,
@@ -89,24 +87,23 @@ pub struct SandboxSpec {
 pub enum LaunchMode {
     Confined(Box<SandboxSpec>),
     Unconfined {
-        /// What it leaves running ends with it, otherwise with the agent.
+        /// Leftover processes end with it, otherwise with the agent.
         alone: bool,
         masks: Masks,
     },
 }
 
-/// What the user's rules keep from commands.
+/// What the user's rules deny to commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Masks {
-    /// Can't be read.
     pub hidden: Vec<RawPath>,
     pub read_only: Vec<RawPath>,
-    /// For unconfined commands: root needs none.
+    /// For unconfined commands; not needed for root.
     pub user_namespace: bool,
     pub workspace: RawPath,
-    /// What may not be read from a repository's history: patterns of paths.
+    /// Path patterns of what may not be read from a repository's history.
     pub unread: Vec<String>,
-    /// What may not be started: patterns of a program and its arguments.
+    /// Patterns of programs with arguments that may not be started.
     pub programs: Vec<String>,
 }
 
@@ -115,7 +112,7 @@ impl Masks {
         !self.hidden.is_empty() || !self.read_only.is_empty()
     }
 
-    /// Whether programs are judged when they start.
+    /// Whether programs must be checked when they start.
     pub fn judges_starts(&self) -> bool {
         !self.programs.is_empty() || !self.unread.is_empty()
     }

@@ -1,5 +1,5 @@
-//! Splits a call's arguments the way its program does: options with values by the rules of a row, words for
-//! the rest. What can't be told apart counts as both.
+//! Splits a call's arguments like its program does: options with values according to a row, and words.
+//! What can't be told apart counts as both.
 
 use super::table::{ArgRole, OptionRule, ProgramAction, Row};
 use crate::shell::interpret::call::Arg;
@@ -11,14 +11,14 @@ pub struct Arguments<'a> {
     pub values: Vec<(ArgRole, Arg)>,
     /// Options as written, without those whose value doesn't matter.
     pub options: Vec<&'a Arg>,
-    /// An option gave what is otherwise the first word.
+    /// An option replaces what is otherwise the first word.
     pub has_first_word: bool,
-    /// An option isn't in the table, so it may take a word.
+    /// An unknown option may take a word as its value.
     pub has_unknown: bool,
 }
 
 impl<'a> Arguments<'a> {
-    /// `base` is the program's own row, whose options apply, too.
+    /// `base` is the program's main row, whose options apply as well.
     pub fn read(row: &Row, base: Option<&Row>, args: &'a [Arg]) -> Self {
         let base = base.filter(|base| !std::ptr::eq(*base, row));
         let mut reader = Reader {
@@ -45,7 +45,7 @@ impl<'a> Arguments<'a> {
             } else {
                 reader.found.words.push(arg);
             }
-            // The rest is for the code that runs.
+            // The rest are arguments of the executed code.
             let before_code = row.sub_words().max(1);
             options &= !ends || reader.found.words.len() < before_code && !reader.found.has_first_word;
         }
@@ -129,7 +129,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         }
     }
 
-    /// A bundle such as `-xzf`: what follows a letter that takes a value is its value.
+    /// A bundle such as `-xzf`: the text after a letter that takes a value is its value.
     fn bundle(&mut self, arg: &'a Arg, from: usize) {
         for (at, c) in arg.text.char_indices().skip(from) {
             let name = format!("-{c}");
@@ -168,7 +168,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                     self.found.values.extend(value.map(|value| (*role, value)));
                 }
                 ProgramAction::Sub => self.found.words.extend(self.args.get(self.at - 1)),
-                // The suffix of a backup may be a path.
+                // The suffix of a backup can be a path.
                 ProgramAction::All(ArgRole::Write)
                     if joined.as_ref().is_some_and(|rest| rest.text.contains(['/', '*'])) =>
                 {

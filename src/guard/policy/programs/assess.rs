@@ -1,4 +1,4 @@
-//! Assesses one call: its program, redirections and variables. Anything unknown is unsure.
+//! Assesses one call: its program, redirections and variables. Anything unknown counts as unsure.
 
 use super::assessment::{Assessment, Effect, Risk};
 use super::effects::{self, reading};
@@ -12,7 +12,7 @@ use crate::shell::interpret::wrappers::assigned;
 
 const VERSION: &[&str] = &["--version", "-version", "version", "-V", "-v", "--help", "help"];
 
-/// `written` are the files that the script writes: running one of them runs code that wasn't reviewed.
+/// `written` are the files that the script writes; running one of them runs unreviewed code.
 pub fn assess(call: &Call, scope: &PathScope, written: &[String]) -> Assessment {
     let mut result = match &call.hidden {
         Some(why) if why == BOMB => Assessment::new(Risk::Destroys, why.clone()),
@@ -65,7 +65,7 @@ fn program(call: &Call, scope: &PathScope) -> Assessment {
     };
     let folder = &path[..path.len() - name.len()];
     let is_standard = ["", "/bin/", "/usr/bin/", "/usr/local/bin/"].contains(&folder);
-    // A program elsewhere only shares the name of a harmless one.
+    // A program in another folder may only share the name of a harmless one.
     let is_named_alike =
         || !is_standard && table::program_row(name).is_some_and(|row| row.class == Class::Look);
     if is_standard && name == "git" {
@@ -89,9 +89,9 @@ fn program(call: &Call, scope: &PathScope) -> Assessment {
 
 const TAME: &[&str] = &["", "cat", "true", ":", "0", "1", "no", "never", "less", "echo", "."];
 
-/// Whether setting the variable may change what programs do. `None`: the value is unknown.
+/// Whether setting the variable may change what programs do. `value` is `None` if unknown.
 pub fn steers(name: &str, value: Option<&str>) -> bool {
-    // Only loading code matters here: memory limits are common.
+    // Options such as memory limits are common; only those that load code matter.
     if name == "NODE_OPTIONS" {
         return value
             .is_none_or(|value| ["require", "-r", "import", "loader"].iter().any(|bad| value.contains(bad)));

@@ -1,28 +1,28 @@
-//! What is known about a call: its effects, and how far it reaches. Plain data.
+//! What is known about a call: its effects and its risk.
 
 use std::path::PathBuf;
 
-/// How far a call reaches; each risk includes those before it.
+/// How far a call reaches; each risk includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
-    /// Only reads, and nothing secret.
+    /// Only reads, but no secrets.
     Reads,
-    /// Only reads, but runs project code for that, such as a configured wrapper: a reader if sandboxed.
+    /// Only reads, but runs project code to do so, such as a configured wrapper; fine in a sandbox.
     Inspects,
-    /// Changes the workspace or runs project code, in a known way.
+    /// Changes the workspace or runs project code in a known way.
     Workspace,
-    /// Not known well enough: fine in a sandbox.
+    /// Not known well enough; fine in a sandbox.
     Unknown,
-    /// Needs the network and nothing else outside the workspace: a yes gives a sandboxed run the network.
+    /// Needs the network and nothing else outside the workspace; approval gives a sandboxed run the network.
     Network,
-    /// Git changes protected files, each known by name: a yes opens only these to a sandboxed run.
+    /// Git changes protected files, all known by name; approval makes only these writable in the sandbox.
     Protected,
-    /// Reaches beyond the workspace by nature, such as to the user's accounts or what is installed
-    /// machine-wide. A user's rule may allow it; it then runs unconfined.
+    /// Reaches beyond the workspace by nature, such as to the user's accounts or machine-wide installations. A
+    /// user's rule may allow it; it then runs unconfined.
     Outside,
-    /// Touches what no rule opens: a secret, a file that controls other programs, a place outside.
+    /// Accesses what no rule can allow: a secret, a file that controls other programs, a place outside.
     Guarded,
-    /// Destroys the machine or all of the user's files.
+    /// Could destroy the machine or all of the user's files.
     Destroys,
 }
 
@@ -50,11 +50,11 @@ pub struct Assessment {
     pub risk: Risk,
     pub reason: String,
     pub effects: Vec<Effect>,
-    /// Protected files that git changes, absolute.
+    /// Absolute paths of protected files that git changes.
     pub opens: Vec<PathBuf>,
-    /// What it reads that is neither the project's nor the system's.
+    /// What it reads outside of the project and the system.
     pub elsewhere: Vec<PathBuf>,
-    /// Git configuration that it writes without running programs; the sandbox checks it afterwards.
+    /// Git configuration that it writes without running programs; checked by the sandbox afterwards.
     pub settings: Vec<PathBuf>,
 }
 

@@ -1,5 +1,5 @@
-//! What single things that a call does mean, as assessments: reading or changing a file, reaching an address, ending a process,
-//! running code (a file, a module, its input), and what such code must not name.
+//! Assesses single actions of a call: reading or changing a file, connecting to an address, ending a process,
+//! running code (a file, a module, its input), and what such code must not mention.
 
 use super::assessment::{Assessment, Effect, Risk};
 use super::table::{self, Class};
@@ -91,7 +91,7 @@ fn host_of(target: &Arg) -> Option<String> {
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());
     let start = target.text.len() - text.len();
     if target.open_at.is_some_and(|at| at < start + end) {
-        // The port may be unknown, the host may not.
+        // The port may be unknown, but not the host.
         let colon = text.find(':')?;
         if target.open_at? <= start + colon {
             return None;
@@ -124,7 +124,7 @@ pub fn signal(args: &[Arg]) -> Assessment {
     if targets.iter().any(|target| matches!(*target, "-1" | "1" | "0")) {
         return Assessment::new(Risk::Destroys, "kills all of your processes");
     }
-    // Jobs, and processes just started here.
+    // Jobs, and processes that the script just started.
     if targets.iter().all(|target| target.starts_with('%') || target.starts_with("$!")) {
         return Assessment::new(Risk::Workspace, "stops processes it started");
     }
@@ -137,7 +137,7 @@ pub fn is_interpreter(name: &str) -> bool {
         || table::program_row(name).is_some_and(|row| row.class == Class::Interpret)
 }
 
-/// Running a file: the project's own code is known, any other isn't.
+/// Running a file: only the project's own code is known.
 pub fn script(file: &Arg, call: &Call, scope: &PathScope) -> Assessment {
     if let ReadRisk::Secret(what) = scope.reading(file, &call.folders, false) {
         return secret(&what);

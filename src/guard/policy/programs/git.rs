@@ -1,4 +1,4 @@
-//! git's own options, before its subcommand: where it works and what it runs. Subcommands are table rows.
+//! git's own options, before its subcommand: where it works and what it runs. Subcommands are rows of the table.
 
 use std::path::PathBuf;
 
@@ -14,13 +14,13 @@ use crate::shell::interpret::call::{Arg, Call};
 use base::path;
 use base::search::words::listed;
 
-/// Settings with which git runs nothing.
+/// Settings that make git run nothing.
 const HARMLESS_KEYS: &str = "color. advice. user.name user.email core.quotepath core.autocrlf core.abbrev core.safecrlf \
     diff.algorithm diff.renames diff.context diff.mnemonicprefix diff.noprefix init.defaultbranch log. grep. column. \
     status. commit.gpgsign tag.gpgsign merge.conflictstyle pull.rebase rebase.autosquash gc.auto safe.directory i18n. \
     core.commentchar core.filemode core.longpaths blame. branch.sort tag.sort versionsort. format. push.default";
 
-/// Options without a value that run nothing and lead nowhere.
+/// Options without a value that run nothing and don't change the place.
 const HARMLESS: &str = "--no-pager -P --no-optional-locks --literal-pathspecs --version --help -p --paginate";
 
 pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
@@ -54,7 +54,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     let is_plain = result.risk == Risk::Reads;
     let words: Option<Vec<String>> =
         inside.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
-    // If an argument is unknown, the sandbox's own git checks.
+    // If an argument is unknown, the git wrapper in the sandbox does the check.
     let certain = words.filter(|_| is_plain).and_then(|words| GitArguments::read(&words));
     let settings = certain.as_ref().and_then(|args| settings(&inside, args));
     if settings.is_some() && sub.certain() == Some("config") {
@@ -77,7 +77,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     result
 }
 
-/// The configuration that git would write as a side effect, or with harmless settings.
+/// The configuration that git would write as a side effect or with harmless settings.
 fn settings(call: &Call, args: &GitArguments) -> Option<Vec<PathBuf>> {
     let [folder] = &call.folders[..] else { return None };
     let git = GitQuestion::about(folder);

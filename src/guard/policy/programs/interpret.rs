@@ -1,4 +1,4 @@
-//! Assesses a call by its row of the table.
+//! Assesses a call according to its program's row in the table.
 
 use super::arguments::Arguments;
 use super::assessment::{Assessment, Effect, Risk};
@@ -9,7 +9,6 @@ use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
 use crate::shell::interpret::call::{Arg, Call};
 use crate::shell::interpret::wrappers::assigned;
 
-/// `None` if its program has no row.
 pub fn assess(call: &Call, scope: &PathScope) -> Option<Assessment> {
     let name = call.name();
     let base = table::program_row(name)?;
@@ -38,7 +37,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Option<Assessment> {
 fn asks_version(args: &[Arg], row: &Row) -> bool {
     let [one] = args else { return false };
     let Some(text) = one.certain() else { return false };
-    // For other classes a word is a file, a target or code.
+    // For other classes, a word is a file, a target or code.
     let words = matches!(row.class, Class::System | Class::Account | Class::Network | Class::Unsure);
     match row.class {
         Class::Change | Class::Lasting | Class::Destroy => false,
@@ -139,7 +138,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A file system may be made in a file.
+    /// A file system can be created in a file.
     fn works_on_own_files(&self) -> bool {
         !self.found.words.is_empty() && self.found.words.iter().all(|word| self.is_own(word))
     }
@@ -163,7 +162,7 @@ impl<'a> Reader<'a> {
         self.call.args().iter().any(|arg| arg.certain().is_none_or(|text| text.contains("install")))
     }
 
-    /// `make install` puts everything below `DESTDIR`.
+    /// `make install` writes everything below `DESTDIR`.
     fn is_staged(&self) -> bool {
         let given = self.call.args().iter().filter_map(assigned);
         let mut all = self.call.assignments.iter().cloned().chain(given);
@@ -276,7 +275,7 @@ impl<'a> Reader<'a> {
                 _ => role,
             };
             self.word(role, word);
-            // An uncertain word may be several, and an unknown option may take one.
+            // An uncertain word may be several words, and an unknown option may take one.
             shifted |= word.certain().is_none() || self.found.has_unknown && role == ArgRole::Pattern;
             if shifted && !self.row.but_last && role != roles[last] {
                 self.word(roles[last], word);
@@ -316,7 +315,7 @@ impl<'a> Reader<'a> {
         let links = self.found.has(ProgramAction::Links);
         match role {
             ArgRole::Skip | ArgRole::Name | ArgRole::Pattern | ArgRole::Process => {}
-            // A pattern becomes file names, which are at most printed.
+            // Without a pattern it is at most printed; a pattern expands to file names.
             ArgRole::Text if arg.glob_at.is_none() => {}
             ArgRole::Text | ArgRole::Arg | ArgRole::Repository => self.secret(arg, false),
             ArgRole::DeepArg => self.secret(arg, true),
@@ -378,7 +377,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `into`: it may also be the workspace folder itself.
+    /// `into`: the target may be the workspace folder itself.
     fn change(&mut self, arg: &Arg, into: bool) {
         let (call, scope) = (self.call, self.scope);
         let deep = self.row.has("deep") || self.found.has(ProgramAction::Deep);
@@ -389,7 +388,7 @@ impl<'a> Reader<'a> {
                 Assessment::new(Risk::Destroys, format!("it would change everything in {what}"))
                     .with(Effect::Write(what))
             }
-            // Making what exists changes nothing, and copying into a folder doesn't replace it.
+            // Creating what exists changes nothing, and copying into a folder doesn't replace it.
             WriteRisk::Guarded(what) if into && call.folders.iter().all(own) => {
                 Assessment::new(Risk::Workspace, "changes files in the workspace").with(Effect::Write(what))
             }
@@ -398,7 +397,7 @@ impl<'a> Reader<'a> {
         self.secret(arg, false);
     }
 
-    /// `npx` runs what the project has installed, and downloads the rest.
+    /// `npx` runs what the project has installed, and downloads anything else.
     fn tool(&mut self, arg: &Arg) {
         let known = arg.certain().filter(|tool| !tool.contains(['/', '@'])).is_some_and(|tool| {
             let folders = self.call.folders.iter();
@@ -414,7 +413,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the other repository is a path in the workspace, with no unknown options.
+    /// Whether the other repository is a path in the workspace, without unknown options.
     fn names_own_repository(&self) -> bool {
         let Some(first) = self.found.words.first() else { return false };
         let by_path = first.certain().is_some_and(|text| {

@@ -1,13 +1,13 @@
-//! Whether a `sed` or `awk` script only reads and prints; if that isn't certain, it does more.
+//! Whether a `sed` or `awk` script certainly only reads and prints.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Characters that `s` and `y` may have around their parts.
+/// Characters accepted as delimiters of `s` and `y`.
 const MARKS: [char; 15] = ['/', '|', ',', '#', '@', ':', '!', '_', '%', '~', '+', ';', '=', '^', '&'];
 
-/// Commands one by one. A part of `s` ends with its command: what follows could run or write its result.
+/// Matches command by command. `s` must end with its flags, because others could run or write its result.
 static SED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let mut commands = vec![
         r"[ \t\n;{},!$~+0-9pdDPnNgGhHx=lqQzF]".to_owned(),
@@ -16,7 +16,7 @@ static SED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"[aic#](?:[^\\\n]|\\.)*(?:\n|\\?\z)".to_owned(),
     ];
     for mark in MARKS.map(|mark| regex::escape(&mark.to_string())) {
-        // GNU sed and others disagree about a delimiter inside brackets.
+        // GNU sed and others disagree about delimiters inside brackets.
         let part = format!(r"(?:[^\\\[{mark}]|\\.|\[(?:[^\]\\{mark}]|\\.)*\])*{mark}");
         let end = r"[ \t]*(?:[;\n}]|\z)";
         commands.push(format!(r"s{mark}{part}{part}[gpiImM0-9]*{end}|y{mark}{part}{part}{end}"));
@@ -50,7 +50,7 @@ pub fn awk_looks(program: &str) -> bool {
         word.clear();
         match c {
             '"' if !quoted(&mut chars, '"') => return false,
-            // A pattern starts where a value can't end.
+            // A pattern starts only where no value has just ended.
             '/' if !(before.is_ascii_alphanumeric()
                 || matches!(before, ')' | ']' | '_' | '$')
                 || quoted(&mut chars, '/')) =>
@@ -60,7 +60,7 @@ pub fn awk_looks(program: &str) -> bool {
             '#' => while chars.next_if(|c| *c != '\n').is_some() {},
             '|' if chars.next_if_eq(&'|').is_none() => return false,
             '@' => return false,
-            // A comparison only inside a condition; elsewhere it writes a file.
+            // Inside a condition it is a comparison; elsewhere it writes a file.
             '>' if chars.next_if_eq(&'=').is_some() => {
                 bare.pop();
             }
@@ -72,11 +72,11 @@ pub fn awk_looks(program: &str) -> bool {
         }
     }
     !matches!(word.as_str(), "system" | "getline")
-        // `print > 1` writes a file of that name.
+        // `print > 1` writes a file named `1`.
         && !writes(&bare)
 }
 
-/// Skips to the next `end` that no backslash precedes; false if there is none.
+/// Skips to the next `end` without a backslash; `false` if there is none.
 fn quoted(chars: &mut impl Iterator<Item = char>, end: char) -> bool {
     while let Some(c) = chars.next() {
         match c {
@@ -88,13 +88,13 @@ fn quoted(chars: &mut impl Iterator<Item = char>, end: char) -> bool {
     false
 }
 
-/// A number, field or variable follows, as in a comparison.
+/// Whether a number, field or variable follows, as in a comparison.
 fn compares(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
     while rest.next_if(|c| *c == ' ').is_some() {}
     rest.peek().is_some_and(|c| c.is_ascii_digit() || matches!(c, '$' | 'a'..='z' | 'A'..='Z'))
 }
 
-/// A `>` outside parentheses in the same statement as a print.
+/// Whether a statement with a print has a `>` outside parentheses.
 fn writes(program: &str) -> bool {
     program.split(['{', '}', ';', '\n']).any(|statement| {
         let statement = statement.trim_start();

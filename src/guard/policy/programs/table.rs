@@ -1,4 +1,4 @@
-//! The table of programs (`programs.txt`, which explains its format): how rows are read, and which row fits a call.
+//! The table of programs (`programs.txt`, which explains its format): how rows are parsed, and which row fits a call.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
@@ -12,12 +12,11 @@ use base::search::words::listed;
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     Look,
-    /// Only reads, but runs the project's code for that.
+    /// Only reads, but runs the project's code to do so.
     Inspect,
     Change,
     Build,
     History,
-    /// The risk depends on the code.
     Interpret,
     /// A Python module: the project's own, or unknown.
     Module,
@@ -35,33 +34,32 @@ pub enum Class {
     Destroy,
 }
 
-/// What a word or an option's value is to the program.
+/// What a word or an option's value means to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArgRole {
     Skip,
-    /// At most printed; only patterns become file names.
+    /// At most printed, unless a pattern expands to file names.
     Text,
     /// A file whose contents aren't shown.
     Name,
-    /// Anything that doesn't name a secret.
+    /// Anything, as long as it doesn't name a secret.
     Arg,
-    /// The same, with everything below it.
+    /// Like `Arg`, including everything below it.
     DeepArg,
     Read,
-    /// Read with everything below it.
+    /// Read, including everything below it.
     Tree,
     Write,
     /// A file that is written, or a folder to put files in.
     Into,
-    /// Read with everything below it, and written.
+    /// Read, including everything below it, and written.
     Pack,
     Link,
-    /// Output, anywhere in the workspace or among temporary files.
+    /// Output anywhere in the workspace or a temporary folder.
     Out,
-    /// The same, unless the output goes to a `DESTDIR` before it.
+    /// Like `Out`, unless a preceding `DESTDIR` redirects the output.
     Prefix,
-    /// Must not name a place outside.
     Inside,
     Script,
     /// A script, or the name of a class.
@@ -88,14 +86,14 @@ pub enum ProgramAction {
     Look,
     Inspect,
     Many,
-    /// Uses only what is on this machine.
+    /// Uses only what is installed.
     Offline,
-    /// What is written is destroyed with everything below it.
+    /// Destroys the target with everything below it.
     Deep,
-    /// What is read is read with everything below it.
+    /// Also reads everything below the paths that it reads.
     Tree,
     Links,
-    /// Without words it works on its start folder.
+    /// Without words, it works on its working folder.
     Here,
     All(ArgRole),
     Value(ArgRole),
@@ -106,7 +104,7 @@ pub enum ProgramAction {
 pub struct OptionRule {
     pub names: Vec<&'static str>,
     pub actions: Vec<ProgramAction>,
-    /// It gives what is otherwise the first word.
+    /// The option replaces what is otherwise the first word.
     pub is_first_word: bool,
 }
 
@@ -115,7 +113,7 @@ pub struct Row {
     subs: Vec<Vec<&'static str>>,
     pub class: Class,
     pub roles: Vec<ArgRole>,
-    /// The first role is for all words but the last.
+    /// The first role applies to all words but the last.
     pub but_last: bool,
     pub options: Vec<OptionRule>,
     pub contains: Vec<(&'static str, Class)>,
@@ -125,7 +123,7 @@ pub struct Row {
     flags: Vec<&'static str>,
 }
 
-/// `programs.txt` says what they mean.
+/// Explained in `programs.txt`.
 const FLAGS: &str =
     "exact gnu first own-options nodashes letters certain here deep each by-path sub once verbose";
 
@@ -162,7 +160,7 @@ struct Line {
     clauses: Vec<&'static str>,
 }
 
-/// Parsed when the program is first met: a process meets few of them.
+/// Parsed on first use, because a process meets only few programs.
 #[derive(Default)]
 struct ProgramRows {
     lines: Vec<&'static Line>,

@@ -1,10 +1,10 @@
-//! The words of a git command line: git's own options, the subcommand, and its options apart from its words.
+//! The words of a git command line: git's own options, the subcommand, its options and words.
 
 use base::search::words::listed;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitArguments {
-    /// Before the subcommand, such as `-C x`.
+    /// Options before the subcommand, such as `-C x`.
     pub own: Vec<String>,
     pub sub: String,
     pub rest: Vec<String>,
@@ -54,7 +54,7 @@ impl GitArguments {
         self.words().into_iter().chain(paths.iter().map(String::as_str)).collect()
     }
 
-    /// Whether any of these options is given; also if long ones are abbreviated or have a value, or letters are in a bundle.
+    /// Whether one of these options is given, including abbreviated, with a value, or as letters in a bundle.
     pub fn has(&self, names: &str) -> bool {
         self.rest.iter().take_while(|arg| *arg != "--").any(|arg| {
             let plain = arg.split_once('=').map_or(arg.as_str(), |(name, _)| name);

@@ -1,4 +1,4 @@
-//! Collects the files that a git command would change, by asking git for names.
+//! Collects the files that a git command would change, by asking git for their names.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::arguments::GitArguments;
 use super::question::GitQuestion;
 use base::file;
 
-/// A list of steps, or one of git's own refs, in bytes.
+/// Limit for a list of steps or one of git's own refs.
 const MAX_STATE_BYTES: u64 = 4 * 1024 * 1024;
 
 pub struct GitChanges<'a> {
@@ -21,7 +21,7 @@ pub struct GitChanges<'a> {
 }
 
 impl GitChanges<'_> {
-    /// `None` if nothing changes, because the command only looks.
+    /// `None` if nothing changes because the command is read-only.
     pub fn only_if(&self, changes: bool) -> Option<()> {
         changes.then_some(())
     }
@@ -41,7 +41,7 @@ impl GitChanges<'_> {
         Some(())
     }
 
-    /// The commit that is checked out; before the first commit, the empty tree.
+    /// The checked-out commit; before the first commit, the empty tree.
     pub fn head(&self) -> String {
         self.git.commit("HEAD").unwrap_or_else(|| self.empty_tree())
     }
@@ -50,7 +50,7 @@ impl GitChanges<'_> {
         self.git.line(&["hash-object", "-t", "tree", "--stdin"]).unwrap_or_default()
     }
 
-    /// What differs between a commit's tree and the work tree or the index, in `paths` or everywhere.
+    /// What differs between a commit's tree and the work tree or index, in `paths` or everywhere.
     pub fn against(&mut self, commit: &str, paths: &[&str]) -> Option<()> {
         let cached = self.diff("diff-index", &["--ignore-submodules=all", "--cached", commit], paths)?;
         self.found.extend(cached);
@@ -65,7 +65,7 @@ impl GitChanges<'_> {
         Some(())
     }
 
-    /// Everything that the commits themselves change; `revisions` as for `git log`.
+    /// Everything that these commits change; `revisions` as for `git log`.
     pub fn commits(&mut self, revisions: &[impl AsRef<str>], walk: bool) -> Option<()> {
         if revisions.is_empty() {
             return Some(());
@@ -83,7 +83,7 @@ impl GitChanges<'_> {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Tracked files, or with `--others` among the options those that aren't.
+    /// Tracked files; with `--others` among the options, untracked ones.
     pub fn listed(&mut self, options: &[&str], paths: &[&str]) -> Option<()> {
         let names =
             self.git.names(&[&["ls-files", "-z", "--full-name"], options, &["--"], paths].concat())?;
@@ -91,7 +91,7 @@ impl GitChanges<'_> {
         Some(())
     }
 
-    /// What git noted of a command in progress.
+    /// A file in which git stores the state of a command in progress.
     pub fn state(&self, name: &str) -> Option<String> {
         file::small_text(&self.git_folder()?.join(name), MAX_STATE_BYTES)
     }
@@ -100,7 +100,7 @@ impl GitChanges<'_> {
         self.git.line(&["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
     }
 
-    /// From the top to the command's folder.
+    /// The path from the top to the command's folder.
     pub fn prefix(&self) -> String {
         self.git.line(&["rev-parse", "--show-prefix"]).unwrap_or_default()
     }
@@ -184,7 +184,7 @@ pub fn read_tree(on: &mut GitChanges<'_>) -> Option<()> {
     Some(())
 }
 
-/// Removes what is in folders that aren't named, and restores what was removed before.
+/// Removes files in folders that aren't named, and restores those removed earlier.
 pub fn sparse(on: &mut GitChanges<'_>) -> Option<()> {
     let words = on.args.words();
     let (all, kept) = match words.split_first() {

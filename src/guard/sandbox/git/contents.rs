@@ -1,4 +1,4 @@
-//! Git commands that show or copy committed files without naming them: rules about a file hold for these, too.
+//! Git commands that show or copy committed files without naming them; rules about a file apply to these as well.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use base::{file, git_index, path, repository};
 
 const WHOLE_FILES: &str = "cat-file checkout-index clone fast-export unpack-file worktree";
 const CHANGES: &str = "archive show diff difftool diff-tree diff-index diff-files range-diff format-patch";
-/// They show changes if an option says so.
+/// These show changes only if an option says so.
 const COMMITS: &str = "log reflog stash whatchanged";
 const PATCH: &str = "-p -u --patch --patch-with-stat --binary --cc -c -m";
-/// Only names and figures.
+/// Options to show only names and figures.
 const NAMES: &str = "--stat --shortstat --numstat --summary --name-only --name-status --dirstat --raw --quiet -s \
     --no-patch -t -e --batch-check";
 const MAX_INDEX: u64 = 64 * 1024 * 1024;
 
-/// Whether it may show a file of the pattern from the repository of `workspace`.
+/// Whether it may show a matching file from the repository of `workspace`.
 pub fn shows(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
     let has = |list: &str| args.rest.iter().any(|word| listed(list, word.split('=').next().unwrap_or(word)));
     let words = args.words();
@@ -36,7 +36,7 @@ pub fn shows(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
         && is_committed(pattern, workspace)
 }
 
-/// `git show HEAD:src/a.py`: only files that the pattern isn't about; of folders it lists the names.
+/// Whether words such as `HEAD:src/a.py` name only files that don't match, or folders, of which git just lists the names.
 fn names_others(pattern: &str, words: &[&str], workspace: &Path) -> bool {
     let top = repository::root(workspace).unwrap_or(workspace);
     let is_other = |word: &&str| {
@@ -51,7 +51,7 @@ fn names_others(pattern: &str, words: &[&str], workspace: &Path) -> bool {
     !words.is_empty() && words.iter().all(is_other)
 }
 
-/// By pathspecs after `--`: only others, or with `:(exclude)` and its short forms.
+/// Whether pathspecs exclude matching files: because they name only others, or with `:(exclude)` and its short forms.
 fn leaves_out(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
     let base = base(pattern, workspace);
     let whole = |text: &str| text.trim_end_matches("**").trim_end_matches('/').to_owned();
@@ -60,7 +60,7 @@ fn leaves_out(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
             || !word.is_empty() && base.starts_with(path::resolve(workspace, &whole(word)).canonical)
     };
     let is_excluding = |word: &&str| [":(exclude)", ":!", ":^"].iter().any(|mark| word.starts_with(mark));
-    // Without `--`, git takes what exists for a path.
+    // Without `--`, git treats existing names as paths.
     let may_be_paths = listed(CHANGES, &args.sub) || args.sub == "log";
     let there = args.words().into_iter().filter(|word| may_be_paths && workspace.join(word).exists());
     let specs = there.chain(args.paths().unwrap_or_default().iter().map(String::as_str));
@@ -71,7 +71,7 @@ fn leaves_out(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
         || !only.is_empty() && base != workspace && !only.iter().any(|word| covers(word))
 }
 
-/// Whether the repository tracks such a file; an index that can't be read may have one.
+/// Whether the repository tracks such a file; assumed if the index can't be read.
 fn is_committed(pattern: &str, workspace: &Path) -> bool {
     let Some(top) = repository::root(workspace) else { return false };
     let Some(index) = repository::git_folder(top).map(|git| git.join("index")) else { return false };

@@ -1,4 +1,4 @@
-//! Which paths commands may not change: the sandbox's list, without what the user opened for one command.
+//! Which paths commands may not change: the sandbox's list, minus what the user opened for one command.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,8 @@ use crate::sandbox::spec::{Masks, RawPath};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardedPaths {
-    /// Canonical.
     pub workspace: RawPath,
-    /// Folders that may be written to; nothing outside them can be.
+    /// Writable folders; nothing outside them can be changed.
     pub writable: Vec<RawPath>,
     pub protected: Vec<RawPath>,
     pub opened: Vec<RawPath>,
@@ -45,7 +44,7 @@ impl GuardedPaths {
     }
 
     fn is_protected(&self, path: &Path) -> bool {
-        // In a git folder only the list counts: a command may have made the repository itself.
+        // In a git folder only the list counts, because a command may have created the repository itself.
         let in_git = path.components().any(|part| part.as_os_str() == ".git");
         !in_git && path.strip_prefix(&self.workspace.0).is_ok_and(protected_paths::steers)
             || self.protected.iter().any(|protected| path.starts_with(&protected.0))
@@ -55,7 +54,7 @@ impl GuardedPaths {
         path.strip_prefix(&self.workspace.0).unwrap_or(path).display().to_string()
     }
 
-    /// Such as `a, which is`, `a and b, which are`, `a, b and 3 more, which are`.
+    /// Such as `a, which is`; `a and b, which are`; `a, b and 3 more, which are`.
     pub fn clause(&self, paths: &[PathBuf]) -> String {
         let shown: Vec<String> = paths.iter().map(|path| self.shown(path)).collect();
         let list = match &shown[..] {

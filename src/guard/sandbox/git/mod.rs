@@ -1,4 +1,4 @@
-//! git and protected paths: a command's changes are predicted, so that it makes all of them or none.
+//! git and protected paths: predicts a command's changes, so that it makes all of them or none.
 
 pub mod arguments;
 pub mod changes;

@@ -1,5 +1,5 @@
 //! Predicts which work tree files a git command could change. Otherwise git would stop halfway at a file that
-//! it can't write, or continue and leave its old text.
+//! it can't write, or continue and leave the old text.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use base::search::words::listed;
 
 const MAX_STEPS: usize = 2_000;
 
-/// Notes what the command changes. `None` if that is nothing, or unknown because git itself refuses.
+/// Collects what the command changes. `None` if that is nothing, or unknown because git itself refuses.
 type Preview = fn(&mut GitChanges<'_>) -> Option<()>;
 
 const CHANGING: &[(&str, Preview)] = &[
@@ -41,7 +41,7 @@ pub fn may_change(sub: &str) -> bool {
     preview_of(sub).is_some()
 }
 
-/// The guarded paths that the command would change, as far as that is known.
+/// The guarded paths that the command would change, as far as known.
 pub fn guarded_changes(
     git: &GitQuestion,
     args: &GitArguments,
@@ -59,7 +59,7 @@ pub fn guarded_changes(
     let held = |name: &&String| guarded.hold(&path(name));
     let touched = on.touched.iter().filter(held).filter(|name| !on.is_same(&top, name));
     let mut paths: BTreeSet<PathBuf> = on.found.iter().filter(held).chain(touched).map(path).collect();
-    // Removing a folder removes what is guarded in it.
+    // Removing a folder also removes what is guarded in it.
     for folder in on.found.iter().filter(|name| name.ends_with('/')).map(path) {
         let inside = guarded.protected.iter().map(|path| &path.0);
         paths.extend(inside.filter(|path| path.starts_with(&folder) && path.exists()).cloned());
@@ -84,7 +84,7 @@ fn checkout(on: &mut GitChanges<'_>) -> Option<()> {
         }
         Some(commit) => {
             on.against(&commit, &paths)?;
-            // A word may name a branch and a file.
+            // A word may name both a branch and a file.
             paths.extend(first);
             on.index(&paths)
         }
@@ -121,7 +121,7 @@ fn autostash(on: &mut GitChanges<'_>) -> Option<()> {
     Some(())
 }
 
-/// Of both sides' changes, those that only the other side has.
+/// What changed only on the other side.
 fn merge(on: &mut GitChanges<'_>) -> Option<()> {
     let mut words = on.args.words();
     if words.is_empty() {
@@ -134,7 +134,7 @@ fn merge(on: &mut GitChanges<'_>) -> Option<()> {
         let differ: BTreeSet<String> = on.between(&head, &commit)?.into_iter().collect();
         let bases = on.bases(&commit);
         if !bases.contains(&head) || on.args.has("--no-ff") {
-            // When a real merge fails, git resets the work tree and reapplies its changes.
+            // If a real merge fails, git resets the work tree and reapplies its changes.
             on.against(&head, &[])?;
         }
         if bases.is_empty() || on.args.has("-s --strategy -X --strategy-option") {
@@ -188,7 +188,7 @@ fn pick(on: &mut GitChanges<'_>) -> Option<()> {
     on.commits(&on.args.words(), false)
 }
 
-/// A merge, rebase or similar that is in progress.
+/// Continues or aborts a merge, rebase or similar.
 fn resume(on: &mut GitChanges<'_>) -> Option<()> {
     if !on.args.has("--continue --resolved") {
         on.against(&on.head(), &[])?;
@@ -235,7 +235,7 @@ fn stash(on: &mut GitChanges<'_>) -> Option<()> {
             let base = on.git.commit(&format!("{stash}^1"))?;
             let names = on.between(&base, &stash)?;
             on.found.extend(names);
-            // What was added, and what was untracked.
+            // Files that were added, and untracked ones.
             let others = [2, 3].iter().filter_map(|number| on.git.commit(&format!("{stash}^{number}")));
             on.commits(&Vec::from_iter(others), false)?;
             if sub == "branch" { on.switch_to(&base) } else { Some(()) }

@@ -1,5 +1,5 @@
 //! Asks git about a repository without changing it. The repository may be untrusted: nothing that its
-//! configuration names is run, nothing is fetched, and the time is bounded.
+//! configuration names is run, nothing is fetched, and the time is limited.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use base::process::timeout;
 
-/// Nothing is run or fetched, and the output is the same everywhere.
+/// With these, nothing is run or fetched, and the output is the same everywhere.
 const SETTINGS: &str = "core.fsmonitor=false core.hooksPath=/dev/null log.showSignature=false log.showRoot=true \
     diff.renames=false core.quotePath=false protocol.allow=never";
 const LIMIT: Duration = Duration::from_secs(5);
@@ -19,7 +19,7 @@ pub struct GitQuestion {
     folder: PathBuf,
     /// git's own options from the inspected command.
     own: Vec<String>,
-    /// Whether the command's variables such as `GIT_DIR` apply, too.
+    /// Whether the command's variables, such as `GIT_DIR`, apply.
     same_environment: bool,
 }
 
@@ -28,7 +28,7 @@ impl GitQuestion {
         Self { program: "git".into(), folder: folder.to_owned(), own: Vec::new(), same_environment: false }
     }
 
-    /// As a command that runs `program` in this process's folder and environment.
+    /// For a command that runs `program` in this process's folder and environment.
     pub fn in_place_of(program: &Path, own: &[String]) -> Self {
         Self {
             program: program.into(),
@@ -55,7 +55,7 @@ impl GitQuestion {
         timeout::ask(self.command().args(args), input, LIMIT)
     }
 
-    /// git with its own options; the subcommand is missing.
+    /// git with its own options, without a subcommand.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.folder).args(&self.own).arg("--no-pager");
@@ -92,7 +92,7 @@ impl GitQuestion {
     }
 
     pub fn commit(&self, word: &str) -> Option<String> {
-        // For commands that take one commit, `A...B` is their common ancestor.
+        // For commands that take one commit, `A...B` is the common ancestor.
         if let Some((one, other)) = word.split_once("...") {
             let or_head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
             return self.line(&["merge-base", &or_head(one), &or_head(other)]);
@@ -104,7 +104,7 @@ impl GitQuestion {
         self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{word}^{{{kind}}}")])
     }
 
-    /// The commit of a remote branch, which becomes a local one of the same name.
+    /// The commit of a remote branch that becomes a local branch of the same name.
     pub fn remote_branch(&self, name: &str) -> Option<String> {
         let pattern = format!("refs/remotes/*/{name}");
         let found = self.line(&["for-each-ref", "--format=%(objectname)", &pattern])?;

@@ -1,5 +1,5 @@
-//! git's settings. Which of them run nothing and go nowhere else: what git itself writes for branches, remotes, submodules and
-//! sparse checkouts; all others count as harmful. And the git commands that also write some: they may if the result is checked
+//! git's settings. Harmless are those that run nothing and redirect nothing: what git itself writes for branches, remotes,
+//! submodules and sparse checkouts. Some git commands also write settings: they may, if the result is checked
 //! afterwards; otherwise they fail before they start.
 
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use base::search::words::listed;
 
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// In full; a `*` is any name.
+/// Full names, in which `*` matches any name.
 const HARMLESS: &str = include_str!("harmless_settings.txt");
 
-/// What a fresh clone also has.
+/// Settings that a fresh clone also has.
 const OF_CLONES: &str = include_str!("clone_settings.txt");
 
-/// Its name as git writes it, and its value.
+/// The name as git writes it, and the value.
 pub type Setting = (String, String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Owner {
     Command,
 }
 
-/// In git's order; `None` if git doesn't understand it.
+/// In git's order; `None` if git can't parse it.
 pub fn parsed(text: &[u8]) -> Option<Vec<Setting>> {
     let mut git = Command::new("git");
     git.args(["config", "--no-includes", "--file", "-", "--list", "-z"]).current_dir("/");
@@ -56,7 +56,7 @@ pub fn is_harmless((name, value): &Setting, owner: Owner) -> bool {
     };
     let known = HARMLESS.split_whitespace().any(fits)
         || owner == Owner::Command && OF_CLONES.split_whitespace().any(fits);
-    // Such addresses name a program.
+    // Addresses with `::` name a program.
     let runs = value.contains("::");
     // A branch's remote must be a name, and files must be below the repository.
     let elsewhere = value.contains([':', '\\']) || value.starts_with(['/', '~']) || value.starts_with("..");
@@ -65,7 +65,7 @@ pub fn is_harmless((name, value): &Setting, owner: Owner) -> bool {
     known && !runs && !led
 }
 
-/// Settings of `after` that are neither in `before` nor harmless; `None` if one of the two isn't understood.
+/// Settings in `after` that are neither in `before` nor harmless; `None` if one of the two can't be parsed.
 pub fn harmful(before: &[u8], after: &[u8], owner: Owner) -> Option<Vec<Setting>> {
     let (before, after) = (parsed(before)?, parsed(after)?);
     Some(after.into_iter().filter(|one| !before.contains(one) && !is_harmless(one, owner)).collect())
@@ -91,7 +91,7 @@ pub fn written(settings: &[Setting]) -> String {
 pub const WRITING: &[&str] =
     &["branch", "checkout", "switch", "init", "config", "sparse-checkout", "submodule", "remote", "worktree"];
 
-/// Whether it would write settings that run no program; `None` if it may write others.
+/// Whether it would write settings, all of which run no program; `None` if it may write others.
 pub fn writes(git: &GitQuestion, args: &GitArguments) -> Option<bool> {
     let words = args.words();
     let words = &words[..];

@@ -1,5 +1,5 @@
 //! The `git` that sandboxed commands find first: it runs the real one only if the predicted changes are
-//! allowed. Not a security boundary (mounts and the guard are): it keeps git from stopping halfway.
+//! allowed. Not a security boundary (mounts and the guard are), but it prevents git from stopping halfway.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -27,9 +27,9 @@ pub const FOLDER: &str = "bin";
 /// The exit code of git's own fatal errors.
 const REFUSED: i32 = 128;
 const MAX_ALIASES: usize = 8;
-/// The list of guarded paths, in bytes.
+/// Limit for the list of guarded paths.
 const MAX_LIST: u64 = 4 * 1024 * 1024;
-/// Puts the wrapper first in the path. If that fails, commands find git itself.
+/// Puts the wrapper first in the path. If that fails, commands find the real git.
 pub fn install(spec: &mut SandboxSpec) {
     let Ok(text) = serde_json::to_string(&guarded(spec)) else { return };
     let (Some(path), Ok(helper)) = (std::env::var("PATH").ok(), helper()) else { return };
@@ -60,7 +60,7 @@ fn guarded(spec: &SandboxSpec) -> GuardedPaths {
     }
 }
 
-/// Our program by name: in the sandbox, `/proc/self/exe` is another program.
+/// Our program's path: in the sandbox, `/proc/self/exe` is another program.
 fn helper() -> io::Result<PathBuf> {
     let helper = launch::helper()?;
     if helper == Path::new("/proc/self/exe") { programs::own() } else { helper.canonicalize() }
@@ -118,7 +118,7 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
     let guarded: GuardedPaths = serde_json::from_slice(&file::read(list, MAX_LIST).ok()?.0).ok()?;
     let git = GitQuestion::in_place_of(real, &args.own);
     expand_alias(&git, &mut args);
-    // The call itself is judged when it starts, but not what its words stand for.
+    // The call itself is checked when it starts, but not what an alias stands for.
     let meant = [&[args.sub.clone()], &args.rest[..]].concat();
     if let Some(rule) = denied_starts::rule_against(&guarded.masks, &["git".to_owned()], &meant) {
         return Some(denied_starts::told(&rule, &format!("git {}", meant.join(" "))));
@@ -136,7 +136,7 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
         return None;
     }
     let input = plans.first().and_then(input).unwrap_or_default();
-    // Otherwise a file that was only touched would count as changed.
+    // Otherwise files that were only touched would count as changed.
     let _ = git.ask(&["update-index", "-q", "--refresh"]);
     let found = plans.iter().flat_map(|args| preview::guarded_changes(&git, args, &guarded, &input));
     let paths = Vec::from_iter(found.collect::<BTreeSet<PathBuf>>());
@@ -168,7 +168,7 @@ fn expand_alias(git: &GitQuestion, args: &mut GitArguments) {
     }
 }
 
-/// What a pull changes is known only after fetching.
+/// Fetches first, because a pull's changes are known only then.
 fn pulled(real: &Path, args: &GitArguments) -> Option<Vec<GitArguments>> {
     let fetched = Command::new(real).args(&args.own).args(["fetch", "--quiet"]).args(args.words()).status();
     fetched.ok().filter(std::process::ExitStatus::success)?;
@@ -181,7 +181,7 @@ fn pulled(real: &Path, args: &GitArguments) -> Option<Vec<GitArguments>> {
     Some(plans)
 }
 
-/// Reads a patch from standard input and puts it back there for git.
+/// Reads a patch from standard input and puts it back for git.
 fn input(args: &GitArguments) -> Option<Vec<u8>> {
     let reads = matches!(args.sub.as_str(), "am" | "apply") && args.words().iter().all(|word| *word == "-");
     if !reads || args.paths().is_some_and(|paths| !paths.is_empty()) || io::stdin().is_terminal() {

@@ -1,6 +1,6 @@
 //! The helper, `mycode __confine`, which runs before any thread starts: the confined command's parent watches
 //! the agent through a pipe and finally restores protected paths. If anything fails, the command doesn't run.
-//! Without namespaces the processes are the same, and orphans are adopted and ended by hand.
+//! Without namespaces the processes are the same, and orphans are adopted and killed.
 
 #![cfg(target_os = "linux")]
 
@@ -28,10 +28,10 @@ use crate::sandbox::private_folder;
 use crate::sandbox::spec::{LaunchMode, SandboxSpec};
 use base::system::os::inherited;
 
-/// The helper's own failures: in a user's own call (a configuration error), and for the agent.
+/// Exit codes for the helper's own failures: in a user's own call (configuration error), and for the agent.
 const FAILED_FOREGROUND: i32 = 3;
 const FAILED: i32 = 125;
-/// Tags in the pipe from the first process: how the command ended, or why it did not start.
+/// Tags in the pipe from the first process: how the command ended, or why it didn't start.
 const ENDED: u8 = b'S';
 const NEVER_BEGAN: u8 = b'E';
 
@@ -42,7 +42,7 @@ enum WaitEnd {
     Signaled(i32),
 }
 
-/// `args` are after the name: the side channel's descriptor or `-`, then the command.
+/// `args` follow the name: the side channel's descriptor or `-`, then the command.
 pub fn run(mut args: Vec<OsString>) -> ! {
     match args.first() {
         Some(first) if first == PROBE => trial::run(),
@@ -129,7 +129,7 @@ fn confined(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! 
     match (end, text.split_first()) {
         (WaitEnd::Signaled(signal), _) => system::leave(128 + signal),
         (_, Some((&NEVER_BEGAN, why))) => {
-            // A zero byte and the exit status of the failed process follow.
+            // A zero byte and the failed process's exit status follow.
             let why = why.split(|byte| *byte == 0).next().unwrap_or_default();
             fail(foreground, &String::from_utf8_lossy(why))
         }
@@ -144,14 +144,14 @@ fn confined(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! 
     }
 }
 
-/// The namespaces to create, as flags. Joins those of the session first.
+/// The flags of the namespaces to create. Joins the session's namespaces first.
 fn namespaces(spec: &SandboxSpec) -> io::Result<i32> {
     if !spec.layers.namespaces {
         return Ok(0);
     }
     let shared = join_network(spec)?;
     let network = if spec.network || shared { 0 } else { libc::CLONE_NEWNET };
-    // The shared network brings its own.
+    // The shared network has its own user namespace.
     let user = if spec.layers.user_namespace && !shared { libc::CLONE_NEWUSER } else { 0 };
     Ok(libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | network | user)
 }
@@ -190,7 +190,7 @@ fn wait_for(
         if fds.get(2).is_some_and(|fd| !fd.revents().is_empty()) {
             return WaitEnd::Abandoned;
         }
-        // The agent signals the command itself; only a user's own call ends by a signal.
+        // The agent signals the command itself; only a user's own call ends on a signal.
         if !fds[1].revents().is_empty()
             && let Some(signal) = system::next_signal(signals)
             && foreground
@@ -203,7 +203,7 @@ fn wait_for(
     }
 }
 
-/// The first process, also of the namespaces: builds the file tree, starts the command, collects orphans.
+/// The first process of the namespaces: builds the file tree, starts the command, collects orphans.
 fn first_process(
     spec: &SandboxSpec,
     outside: &Outside,
@@ -219,7 +219,7 @@ fn first_process(
         system::leave(1)
     };
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-    // Until the parent has mapped our user. If it is already gone, there is nothing left to do.
+    // Wait until the parent has mapped our user. If it is gone, there is nothing left to do.
     if rustix::io::read(&wait, &mut [0_u8; 1]) != Ok(1) {
         system::leave(1);
     }
@@ -247,7 +247,7 @@ fn first_process(
         let why = become_command(spec, reporter, command, side);
         refuse(&mut report, why);
     }
-    // The command's pipes must end when it does, not when we do.
+    // The command's pipes must close when it ends, not when we do.
     system::release_files(side);
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -278,14 +278,14 @@ fn drop_rights(spec: &SandboxSpec) -> io::Result<()> {
     Ok(rustix::thread::set_no_new_privs(true)?)
 }
 
-/// Applies the remaining restrictions and becomes the command; returns only the reason if that fails.
+/// Applies the remaining restrictions and becomes the command; returns only on failure, with the reason.
 fn become_command(
     spec: &SandboxSpec,
     reporter: &Reporter,
     command: &[OsString],
     side: Option<RawFd>,
 ) -> String {
-    // No terminal, and no process group that signals from outside reach by accident.
+    // No terminal, and a process group that no outside signal reaches by accident.
     let _ = rustix::process::setsid();
     system::reset_signals();
     let (cwd, layers): (&Path, _) = (&spec.cwd, spec.layers);
@@ -304,7 +304,7 @@ fn become_command(
             return format!("seccomp: {error}");
         }
     }
-    // The watcher reads what each process starts, this one included.
+    // The watcher must be able to read what each process starts, including this one.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
     system::start(command, &spec.environment)
 }
@@ -317,7 +317,7 @@ fn keep_network(user_namespace: bool) -> ! {
         system::leave(1);
     }
     system::go_first();
-    // Who waits for the namespace waits for the end of this pipe.
+    // Closing this pipe tells others that the namespace is ready.
     if let Ok(null) = File::options().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&null);
     }
@@ -325,7 +325,7 @@ fn keep_network(user_namespace: bool) -> ! {
     system::leave(0)
 }
 
-/// Moves this process into the session's namespace; false if there is none.
+/// Moves this process into the session's namespace; `false` if there is none.
 fn join_network(spec: &SandboxSpec) -> io::Result<bool> {
     let Some(keeper) = spec.shared_network.filter(|_| !spec.network) else { return Ok(false) };
     let _ = File::from(inherited(READY_FD)).read(&mut [0]);

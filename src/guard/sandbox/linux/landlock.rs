@@ -1,5 +1,5 @@
-//! Landlock: path rules that need no mounts. With mounts they are a second layer; alone they are the only
-//! one, and then secrets are excluded from what may be read, name by name.
+//! Landlock: path rules that need no mounts. With mounts they are a second layer. Alone they are the only one, and
+//! secrets are excluded from the readable paths name by name.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -14,11 +14,11 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 
-/// The newest rights; an older kernel enforces those that it knows.
+/// The newest rights; an older kernel enforces those it knows.
 const NEWEST: ABI = ABI::V9;
 const WRITABLE_DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
-/// Other programs' memory and terminals lie there, too.
+/// These also contain other programs' memory and terminals.
 const SHARED_FOLDERS: &[&str] = &["/dev/shm", "/dev/pts"];
 const MAX_RULES: usize = 20_000;
 
@@ -29,7 +29,7 @@ pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(all)?
         .scope(Scope::from_all(NEWEST))?;
-    // A network namespace has its own loopback; without one, all of the network must be forbidden.
+    // A network namespace has its own loopback; without one, the whole network must be forbidden.
     if alone && !spec.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
@@ -59,11 +59,11 @@ pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
     if alone {
         writable.push(spec.private.join("tmp"));
     } else {
-        // Here, what changes the machine is mounted read-only.
+        // What could change the machine in `/proc` is mounted read-only.
         writable.extend(spec.layers.fresh_proc.then(|| PathBuf::from("/proc")));
         writable.extend(spec.temporary.iter().chain(&spec.caches).map(|path| path.0.clone()));
     }
-    // A device node would open nothing (no capability creates one), and isn't needed.
+    // No capability creates device nodes, so nothing needs the right to.
     let writes = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     for path in writable {
         rules = allow(rules, &path, writes)?;
@@ -84,7 +84,7 @@ fn allow(
     rules.add_rule(PathBeneath::new(file, rights))
 }
 
-/// Whether something of another program is in it. If not, the command may have it for its own.
+/// Whether it contains something of another program; if not, the command may use it.
 fn is_taken(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name() != "ptmx"))
 }
@@ -93,7 +93,7 @@ fn open(path: &Path) -> Option<OwnedFd> {
     rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
-/// The paths that together are `folder` without `holes`. Without links: their targets have their own rules.
+/// The paths that together are `folder` without `holes`. Without links, whose targets have their own rules.
 fn around(folder: &Path, holes: &BTreeSet<PathBuf>, left: &mut usize) -> Vec<PathBuf> {
     if holes.contains(folder) || *left == 0 {
         return Vec::new();

@@ -1,5 +1,5 @@
 //! A confined command's file tree: everything read-only except the workspace, secrets and sockets hidden, its
-//! own `/tmp`, `/dev`, `/proc`. Runs as the first process of fresh namespaces; fails rather than leave a gap.
+//! own `/tmp`, `/dev`, `/proc`. Runs as the first process of new namespaces; fails rather than leave a gap.
 
 #![cfg(target_os = "linux")]
 
@@ -34,17 +34,17 @@ const LINKS: &[(&str, &str)] = &[
     ("stderr", "fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
-/// In `/proc`: what changes the machine.
+/// Entries of `/proc` that can change the machine.
 const PROC_READ_ONLY: &[&str] = &["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"];
 
-/// Concurrent commands of a session that can write to build caches; for more, caches are read-only.
+/// Concurrent commands of a session that can write to build caches; for any others, caches are read-only.
 const MAX_CACHE_FOLDERS: usize = 64;
 
 fn at(what: impl Display) -> impl FnOnce(io::Error) -> String {
     move |error| format!("{what}: {error}")
 }
 
-/// One change of the tree. `Bind` mounts a path on itself, so that it can't be moved (or changed).
+/// A change of the tree. `Bind` mounts a path on itself, so that it can't be moved (or changed).
 enum MountStep {
     Mount(OwnedFd),
     HideFolder,
@@ -52,10 +52,9 @@ enum MountStep {
     Bind { read_only: bool },
 }
 
-/// The first kernel with `pid_max` per namespace: in older ones the limit would be machine-wide.
+/// The first kernel with `pid_max` per namespace; in older ones the limit would be machine-wide.
 const COUNTS_ALONE: (u32, u32) = (6, 14);
 
-/// Collected before the namespaces are created.
 pub struct Outside {
     pub snapshot: ProtectedFiles,
     sockets: BTreeSet<PathBuf>,
@@ -75,7 +74,7 @@ impl Outside {
 }
 
 pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
-    // Later mounts stay in this namespace, and mounts made outside don't come in.
+    // Later mounts stay in this namespace, and outside mounts don't come in.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(|error| at("mounts can't be made private")(error.into()))?;
     // Copies must be made before the tree becomes read-only.
@@ -115,7 +114,7 @@ pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
     let empty = Empty::new().map_err(at("an empty file"))?;
     let devices = devices().map_err(at("/dev"))?;
     restrict_all(spec).map_err(at("the file tree can't be made read-only"))?;
-    // Before the rest, since the workspace may be in `/dev/shm`.
+    // Mounted first, because the workspace may be in `/dev/shm`.
     mount_dev(&devices).map_err(at("/dev"))?;
 
     // Outer folders first; if a path is both pinned and read-only, read-only wins.
@@ -130,10 +129,10 @@ pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
     mount_proc(spec).map_err(at("/proc"))
 }
 
-/// Only for this process and what it starts: what rules deny. Gives up the rights that could undo it.
+/// Hides what rules deny, only for this process and its children. Gives up the capabilities that could undo it.
 pub fn mask(masks: &Masks) -> Result<(), String> {
     system::unshare(libc::CLONE_NEWNS, masks.user_namespace).map_err(at("namespaces"))?;
-    // What is mounted elsewhere later still comes in.
+    // Later mounts from outside must still appear.
     let follows = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", follows).map_err(|error| at("mounts")(error.into()))?;
     let empty = Empty::new().map_err(at("an empty file"))?;
@@ -183,8 +182,8 @@ fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
     Ok(fsmount(fs.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, NO_SPECIAL_FILES)?)
 }
 
-/// What a command writes to build caches. Two overlay mounts must never share one, so each takes the first
-/// free one, which contains what earlier commands cached.
+/// Where a command's writes to build caches go. Two overlay mounts must never share a folder, so each takes the first
+/// free one, which has what earlier commands cached.
 struct CacheFolder {
     path: PathBuf,
     _lock: fs::File,
@@ -204,7 +203,7 @@ impl CacheFolder {
 
 /// Shows `path`, but writes go to the private folder.
 fn layered(spec: &SandboxSpec, path: &Path, writes: &CacheFolder) -> io::Result<OwnedFd> {
-    // The same name in each command of a session.
+    // The same name for each command of a session.
     let folder = writes.path.join(file::hash(path.as_os_str().as_encoded_bytes()));
     let (upper, work) = (folder.join("upper"), folder.join("work"));
     fs::create_dir_all(&upper)?;
@@ -215,7 +214,7 @@ fn layered(spec: &SandboxSpec, path: &Path, writes: &CacheFolder) -> io::Result<
             return Err(io::ErrorKind::InvalidInput.into());
         }
     }
-    // Volatile: nothing outlives the session, and waiting for the disk costs most. Removes the crash marker.
+    // Nothing outlives the session, so don't wait for the disk. Remove the crash marker of such a volatile mount.
     let _ = fs::remove_dir_all(work.join("work/incompat"));
     overlay(spec, &parts, true).or_else(|_| overlay(spec, &parts, false))
 }
@@ -236,11 +235,11 @@ fn overlay(spec: &SandboxSpec, parts: &[(&str, &Path)], hasty: bool) -> io::Resu
     Ok(fsmount(fs.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, NO_SPECIAL_FILES)?)
 }
 
-/// What replaces hidden files and folders, and their mount, without which they can't be copied.
+/// Replacements for hidden files and folders, and their mount, without which they can't be copied.
 struct Empty {
     file: OwnedFd,
     folder: OwnedFd,
-    /// For what is in the workspace: git would take emptied files for changed or removed ones.
+    /// Used in the workspace, where git would take emptied files for changed or removed ones.
     closed_file: OwnedFd,
     closed_folder: OwnedFd,
     mount: OwnedFd,
@@ -264,7 +263,7 @@ impl Empty {
             closed_folder: folder("closed-folder", 0)?,
             mount,
         };
-        // Root may read every file whose owner exists, whatever its mode. Older kernels don't offer this.
+        // Root may read every file whose owner exists, whatever its mode. Older kernels don't support this.
         if rustix::process::geteuid().is_root() {
             let _ = system::without_owners(empty.mount.as_fd());
         }
@@ -313,7 +312,7 @@ fn bind(what: &OwnedFd, target: &OwnedFd, read_only: bool) -> io::Result<()> {
     attach(&copied, target)
 }
 
-/// `None` if something else hides it already, or the user can't reach it anyway.
+/// `None` if it is hidden already, or the user can't reach it anyway.
 fn to_hide(path: &Path) -> io::Result<Option<OwnedFd>> {
     match open(path) {
         Ok(target) => Ok(Some(target)),
@@ -324,7 +323,7 @@ fn to_hide(path: &Path) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Opens a path in a writable folder without following links: a command may have changed it meanwhile.
+/// Opens a path in a writable folder without following links, because a command may have changed it.
 fn beneath(spec: &SandboxSpec, path: &Path) -> io::Result<Option<OwnedFd>> {
     let roots = spec.writable.iter().filter(|root| path.starts_with(root));
     let Some(root) = roots.max_by_key(|root| root.components().count()) else { return Ok(None) };
@@ -333,7 +332,7 @@ fn beneath(spec: &SandboxSpec, path: &Path) -> io::Result<Option<OwnedFd>> {
     let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(open(root)?, rest, flags, Mode::empty(), how) {
         Ok(target) => Ok(Some(target)),
-        // Gone since the guard checked; it will check again.
+        // It is gone; the guard will check again.
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -374,7 +373,7 @@ fn mount_dev(devices: &[(&str, OwnedFd)]) -> io::Result<()> {
         fs::create_dir(folder)?;
     }
     attach(&memory("50%", "1777")?, &open(Path::new("/dev/shm"))?)?;
-    // Optional: only programs that create their own terminals need it.
+    // Optional, because only programs that create terminals need it.
     let _ = system::mount("devpts", "/dev/pts", c"newinstance,ptmxmode=0666,mode=0620");
     system::restrict(dev.as_fd(), RDONLY, false)
 }
@@ -384,11 +383,11 @@ fn mount_proc(spec: &SandboxSpec) -> io::Result<()> {
     if spec.layers.fresh_proc {
         system::mount("proc", "/proc", c"")?;
         if system::kernel_version().is_some_and(|version| version >= COUNTS_ALONE) {
-            // No other limit applies to root. If this is refused, the limit per user remains.
+            // No other limit applies to root. If this fails, the limit per user remains.
             let _ = fs::write("/proc/sys/kernel/pid_max", system::MAX_PROCESSES.to_string());
         }
     } else if !spec.layers.landlock {
-        // Other processes' root folders and environments would be a way out.
+        // Other processes' root folders and environments would allow an escape.
         return attach(&memory("4k", "755")?, &open(proc)?);
     }
     for target in PROC_READ_ONLY.iter().filter_map(|name| open(&proc.join(name)).ok()) {
@@ -399,7 +398,7 @@ fn mount_proc(spec: &SandboxSpec) -> io::Result<()> {
 
 const MAX_SOCKETS: usize = 512;
 
-/// Must be called outside the command's network namespace.
+/// Call outside the command's network namespace.
 pub fn named_sockets(spec: &SandboxSpec) -> BTreeSet<PathBuf> {
     let table = std::fs::read("/proc/net/unix").unwrap_or_default();
     let named = named_in(&table);
@@ -416,7 +415,7 @@ pub fn named_sockets(spec: &SandboxSpec) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// The absolute paths in the kernel's table: the eighth field of a line, if any.
+/// The absolute paths in the kernel's table: the eighth field of a line, if present.
 fn named_in(table: &[u8]) -> BTreeSet<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     let path = |line: &[u8]| {

@@ -1,5 +1,5 @@
-//! Refuses system calls that no build, test or tool needs and that have broken sandboxes. A deny list
-//! (`system_calls.txt`), because runtimes that it doesn't know must keep working.
+//! Refuses system calls that no build, test or tool needs and that have broken sandboxes. It is a deny list
+//! (`system_calls.txt`), because runtimes it doesn't know must keep working.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 
 use base::format::lists;
 
-/// Terminal requests that act on the other end: typing, selecting, changing the line discipline.
+/// Terminal requests that affect the other end: typing, selecting, changing the line discipline.
 const TERMINAL_REQUESTS: &[u64] = &[0x5412, 0x541C, 0x541D, 0x5423];
 const NEW_NAMESPACES: u64 =
     0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;
 /// Local, IPv4, IPv6, and netlink for querying interfaces.
 const SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-/// `FS_IOC_SETFLAGS` and `FS_IOC_FSSETXATTR` (`linux/fs.h`), which work on files opened for reading.
+/// `FS_IOC_SETFLAGS` and `FS_IOC_FSSETXATTR` (`linux/fs.h`), which also work on files opened for reading.
 const FILE_FLAGS: &[u64] = &[0x4008_6602, 0x4004_6602, 0x401C_5820];
-/// `setxattrat`, `removexattrat`, `open_tree_attr`, `file_setattr`: libraries don't know their names.
+/// `setxattrat`, `removexattrat`, `open_tree_attr`, `file_setattr`, whose names libraries don't know.
 const NAMELESS: [i64; 4] = [463, 466, 467, 469];
 
-/// A rule for each call of a list that this machine has, with any arguments.
+/// A rule for each call in a list that this machine has, with any arguments.
 fn all(list: &str) -> Vec<Value> {
     let own = |entry: &'static str| match entry.split_once(' ') {
         Some((call, arch)) => (arch == ARCH).then_some(call),
@@ -35,11 +35,11 @@ fn all(list: &str) -> Vec<Value> {
 
 /// An argument's number, the comparison, and the value.
 fn argument(number: u8, operator: Value, value: u64) -> Value {
-    // The kernel reads only 32 bits of these, so the filter must, too.
+    // The kernel reads only 32 bits of these, so the filter must as well.
     json!({"index": number, "type": "dword", "op": operator, "val": value})
 }
 
-/// A rule that applies if all of the arguments are so.
+/// A rule that applies if all arguments match.
 fn when(call: &str, arguments: impl IntoIterator<Item = Value>) -> Value {
     json!({"syscall": call, "args": Vec::from_iter(arguments)})
 }
@@ -51,15 +51,12 @@ fn has_flag(number: u8, flag: u64) -> Value {
 /// What a filter reports to its listener.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watched {
-    /// Calls that create names.
     pub creates: bool,
-    /// Those that change what nothing else keeps if there are no namespaces.
+    /// Calls that change what nothing else protects without namespaces.
     pub alone: bool,
-    /// Openings to write, also of what is there.
+    /// Opening files for writing, including existing ones.
     pub writes: bool,
-    /// Every opening of a file.
     pub opens: bool,
-    /// Every start of a program.
     pub starts: bool,
 }
 
@@ -75,7 +72,7 @@ pub fn reporting(watched: Watched) -> Result<BpfProgram, String> {
         let mut of_process = all("of a process");
         of_process.iter_mut().for_each(|rule| rule["args"] = json!([differs(0, 0)]));
         reported.extend(of_process);
-        // A process by its number, or all of a group or user.
+        // A single process by its number, or all of a group or user.
         for (call, own) in [("setpriority", 0), ("ioprio_set", 1)] {
             reported.extend([when(call, [differs(0, own)]), when(call, [differs(1, 0)])]);
         }
@@ -97,8 +94,8 @@ pub fn reporting(watched: Watched) -> Result<BpfProgram, String> {
     Ok(program)
 }
 
-/// For this process and all that it starts. `no_sockets` allows only connected pairs, which blocks the
-/// network where there is no network namespace; `alone`: there are no namespaces at all.
+/// Restricts this process and all its children. `no_sockets` allows only connected pairs, which blocks the
+/// network if there is no network namespace; `alone`: there are no namespaces at all.
 pub fn restrict(alone: bool, no_sockets: bool) -> Result<(), String> {
     for program in programs(alone, no_sockets)? {
         apply_filter(&program).map_err(|error| error.to_string())?;
@@ -114,7 +111,7 @@ fn programs(alone: bool, no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
         requests.extend(FILE_FLAGS);
     }
     refused.extend(requests.iter().map(|request| when("ioctl", [argument(1, json!("eq"), *request)])));
-    // One rule per flag, because each compares under a mask.
+    // One rule per flag, because each is compared under a mask.
     for flag in (0..32).map(|bit| 1_u64 << bit).filter(|flag| NEW_NAMESPACES & flag != 0) {
         refused.extend(["clone", "unshare"].map(|call| when(call, [has_flag(0, flag)])));
     }
@@ -139,7 +136,7 @@ fn target() -> Result<TargetArch, String> {
     TargetArch::try_from(ARCH).map_err(|error| error.to_string())
 }
 
-/// What fits a rule gets the action; everything else is allowed.
+/// Calls that match a rule get the action; all others are allowed.
 fn compile(action: Value, rules: &[Value]) -> Result<BpfProgram, String> {
     let filter = json!({"": {"mismatch_action": "allow", "match_action": action, "filter": rules}});
     let mut made =
@@ -147,7 +144,7 @@ fn compile(action: Value, rules: &[Value]) -> Result<BpfProgram, String> {
     made.remove("").ok_or_else(|| "the filter is missing".to_owned())
 }
 
-/// On x86-64 every call has a second number (x32, from 2^30), which the lists above don't cover.
+/// On x86-64, every call has a second number (x32, from 2^30), which the lists above don't cover.
 fn no_other_numbers() -> BpfProgram {
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_GREATER_OR_EQUAL: u16 = 0x35;

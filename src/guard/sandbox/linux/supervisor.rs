@@ -1,5 +1,5 @@
-//! Runs an unconfined command that doesn't outlive the agent, and whose servers don't either: a keeper process
-//! holds the agent's lifeline while anything of the command runs, however the agent ends. Without a process namespace, it also
+//! Runs an unconfined command so that neither it nor its servers outlive the agent: a keeper process holds the agent's
+//! lifeline while anything of the command runs, however the agent ends. Without a process namespace, it also
 //! ends everything that a confined command started: orphans are adopted and killed.
 
 #![cfg(target_os = "linux")]
@@ -21,10 +21,10 @@ use base::process::reap;
 
 const STDERR: RawFd = 2;
 
-/// A command, and what it may not see or change.
+/// A command, and what it must not see or change.
 type Started<'a> = (&'a [OsString], &'a Masks);
 
-/// Starts the keeper and ends as the command does. The keeper may keep running, or with `alone` ends what is left.
+/// Starts the keeper and ends when the command does. The keeper may continue or, with `alone`, kills what is left.
 pub fn run(command: Started, side: Option<RawFd>, lifeline: Option<OwnedFd>, alone: bool) -> ! {
     let refuse = |what: &str, error: io::Error| -> ! {
         let _ = writeln!(io::stderr(), "mycode: the command did not run: {what}: {error}");
@@ -44,12 +44,12 @@ pub fn run(command: Started, side: Option<RawFd>, lifeline: Option<OwnedFd>, alo
         Some(([status @ .., left], kept_out)) => {
             let _ = io::stderr().write_all(kept_out);
             if *left == 0 {
-                // The keeper must not look like a leftover process.
+                // The keeper must not count as a leftover process.
                 let _ = waitpid(Pid::from_raw(pid), WaitOptions::empty());
             }
             end_like(i32::from_le_bytes(*status), false)
         }
-        // The keeper ended everything because the agent asked for it.
+        // The keeper ended everything at the agent's request.
         None => end_like(libc::SIGKILL, false),
     }
 }
@@ -72,7 +72,7 @@ fn keep(
         Err(_) => system::leave(NOT_STARTED),
     };
     drop(reporter);
-    // The command's pipes must end when it does.
+    // The command's pipes must close when it ends.
     system::release_files(side);
     system::release_files(Some(STDERR));
     let mut running = true;
@@ -97,7 +97,7 @@ fn keep(
             system::leave(0);
         }
         if !fds[0].revents().is_empty() {
-            // Children are checked above; the agent sends its other signals to the command itself.
+            // Children are checked above; the agent sends other signals to the command itself.
             let _ = system::next_signal(signals);
         }
         if let (Some(events), Some(witness)) = (reported, &mut witness) {
@@ -156,7 +156,7 @@ fn become_command((command, masks): Started, reporter: Option<Reporter>, side: O
     system::start(command, &[])
 }
 
-/// Rounds of killing: a process can start another between the scan and the signal.
+/// Rounds of killing, because a process can start another between the scan and the signal.
 const ROUNDS: usize = 200;
 
 const ENDING_ROUNDS: usize = 10;
@@ -197,7 +197,7 @@ pub fn kill(pid: i32) {
     }
 }
 
-/// Ends this process the way the command ended. A user's own call exits with a code, as in a shell.
+/// Ends this process like the command ended. A user's own call exits with a code, as in a shell.
 pub fn end_like(status: i32, foreground: bool) -> ! {
     if libc::WIFEXITED(status) {
         system::leave(libc::WEXITSTATUS(status));

@@ -1,4 +1,4 @@
-//! Linux system calls that no library wraps, for the child's side. Requires a single-threaded process.
+//! Linux system calls that no library wraps, for the child. Requires a single-threaded process.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
@@ -22,7 +22,7 @@ pub const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 pub const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
 pub const NODEV: u64 = libc::MOUNT_ATTR_NODEV;
 
-/// The exit code of a command that could not be started.
+/// The exit code of a command that couldn't be started.
 pub const NOT_STARTED: i32 = 127;
 
 /// As in `linux/mount.h`.
@@ -43,7 +43,7 @@ pub fn restrict(fd: BorrowedFd, set: u64, below: bool) -> io::Result<()> {
     set_attributes(fd, MountAttributes { set, clear: 0, propagation: 0, userns_fd: 0 }, below)
 }
 
-/// Root's files on the mount of `fd` belong to nobody that this user namespace knows. The mount must be new.
+/// Root's files on the mount of `fd` get an owner that this user namespace doesn't know. The mount must be new.
 pub fn without_owners(fd: BorrowedFd) -> io::Result<()> {
     let (wait, go) = pipe()?;
     let child = clone_into(libc::CLONE_NEWUSER)?;
@@ -92,7 +92,7 @@ pub fn start(command: &[std::ffi::OsString], environment: &[(String, Option<Stri
     let (program, args) = command
         .split_first()
         .map_or((OsStr::new(""), &[][..]), |(program, args)| (program.as_os_str(), args));
-    // The standard library searches PATH, as a shell would.
+    // Like a shell, the standard library searches PATH.
     let mut command = std::process::Command::new(program);
     command.args(args);
     for (name, value) in environment {
@@ -106,7 +106,7 @@ pub fn start(command: &[std::ffi::OsString], environment: &[(String, Option<Stri
     leave(NOT_STARTED)
 }
 
-/// Signals that end a program, and `more`, can be read from the descriptor instead.
+/// Makes signals that end a program, and `more`, readable from the returned descriptor.
 pub fn take_signals(more: &[libc::c_int]) -> io::Result<OwnedFd> {
     // SAFETY: the set is filled before it is used, and the descriptor is new and ours.
     unsafe {
@@ -149,13 +149,12 @@ pub fn die_of(signal: i32) -> ! {
     }
 }
 
-/// Exits without running anything else.
 pub fn leave(code: i32) -> ! {
     // SAFETY: nothing follows.
     unsafe { libc::_exit(code) }
 }
 
-/// At exec, closes all descriptors except the first three and `kept`.
+/// Marks all descriptors except the first three and `kept` to be closed at exec.
 pub fn close_the_rest(kept: Option<RawFd>) {
     let close = |from: u32, to: u32| {
         // SAFETY: only a mark is set on descriptors.
@@ -170,8 +169,8 @@ pub fn close_the_rest(kept: Option<RawFd>) {
     }
 }
 
-/// Other processes can't read our memory, nor credentials in our environment (root reads that anyway, so they
-/// move to our memory).
+/// Prevents other processes from reading our memory and the credentials in our environment (which root could read
+/// anyway, so they move to our memory).
 pub fn hide_credentials() {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     for name in base::secret::credential_variables() {
@@ -189,7 +188,7 @@ pub fn hide_credentials() {
     }
 }
 
-/// In a fresh network namespace.
+/// For a new network namespace.
 pub fn loopback_up() -> io::Result<()> {
     // SAFETY: the structure is zeroed, its name fits its field, and the descriptor is new and ours.
     unsafe {
@@ -239,17 +238,17 @@ pub fn go_first() {
     let _ = std::fs::write("/proc/self/oom_score_adj", READILY);
 }
 
-/// Per command, if the kernel counts them per namespace.
+/// Per command, if the kernel counts per namespace.
 pub const MAX_PROCESSES: u64 = 8_192;
 
-/// Some kernels count only per user; a user namespace then limits that to our processes.
+/// Some kernels count only per user; a user namespace then limits the count to our processes.
 pub fn limit_processes(most: u64) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nproc);
     let lower = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
     let _ = setrlimit(Resource::Nproc, Rlimit { current: lower(current), maximum: lower(maximum) });
 }
 
-/// Leaves stdin, stdout and the side channel to the command: its pipes must end when it does.
+/// Leaves stdin, stdout and the side channel to the command, so that its pipes close when it ends.
 pub fn release_files(side: Option<RawFd>) {
     let Ok(null) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null") else { return };
     let null = OwnedFd::from(null);
@@ -263,7 +262,7 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?)
 }
 
-/// Fresh namespaces for this process, in a fresh user namespace if it may have no other.
+/// Creates namespaces for this process, in a new user namespace if it needs one.
 pub fn unshare(kinds: i32, user_namespace: bool) -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let flags = kinds | if user_namespace { libc::CLONE_NEWUSER } else { 0 };
@@ -272,10 +271,10 @@ pub fn unshare(kinds: i32, user_namespace: bool) -> io::Result<()> {
     if user_namespace { map(std::process::id(), (user, user), (group, group)) } else { Ok(()) }
 }
 
-/// Neither this process nor what it starts has these again.
+/// Removes these capabilities for good, including from all children.
 pub fn give_up(rights: CapabilitySet) -> io::Result<()> {
     for right in rights.iter() {
-        // One that this kernel doesn't know can't be held either.
+        // A capability that this kernel doesn't know can't be held either.
         let _ = rustix::thread::remove_capability_from_bounding_set(right);
     }
     rustix::thread::clear_ambient_capability_set()?;
@@ -295,7 +294,7 @@ pub fn map_user(pid: i32) -> io::Result<()> {
     map(pid.unsigned_abs(), (user, user), (group, group))
 }
 
-/// Each as the id inside and the one outside.
+/// Pairs of the id inside and the id outside.
 fn map(pid: u32, user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
     let write = |name: &str, text: String| std::fs::write(format!("/proc/{pid}/{name}"), text);
     write("setgroups", "deny".to_owned())?;
@@ -303,8 +302,8 @@ fn map(pid: u32, user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
     write("gid_map", format!("{} {} 1", group.0, group.1))
 }
 
-/// Installs a filter for this process and all that it starts; the calls that it reports wait for an answer
-/// through the descriptor (seccomp_unotify(2)). Fails with `EBUSY` if another such filter applies already.
+/// Installs a filter for this process and all its children; the calls that it reports wait for an answer
+/// through the descriptor (seccomp_unotify(2)). Fails with `EBUSY` if another such filter already applies.
 pub fn listen(program: &[sock_filter]) -> io::Result<OwnedFd> {
     let set = |flags: libc::c_ulong| {
         let program = libc::sock_fprog {
@@ -316,12 +315,12 @@ pub fn listen(program: &[sock_filter]) -> io::Result<OwnedFd> {
             libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
         })
     };
-    // Signals must not interrupt a call that the helper is looking at; kernels before 5.19 don't know the flag.
+    // Signals must not interrupt a call that the helper examines; kernels before 5.19 don't know the flag.
     let fd = set(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
         .or_else(|_| set(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER))?;
     // SAFETY: the descriptor is new and ours.
     let listener = unsafe { OwnedFd::from_raw_fd(RawFd::try_from(fd).unwrap_or(-1)) };
-    // Faster where the kernel knows it (6.6): the two sides take turns on one processor.
+    // Faster where supported (6.6): the two sides take turns on one processor.
     const TAKE_TURNS: libc::c_ulong = 1;
     // SAFETY: the argument is a number.
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as _, TAKE_TURNS) };
@@ -338,7 +337,7 @@ pub struct WaitingCall<'l> {
 }
 
 impl<'l> WaitingCall<'l> {
-    /// `None` if its process was killed meanwhile.
+    /// `None` if its process was killed in the meantime.
     pub fn next(listener: &'l OwnedFd) -> Option<Self> {
         // SAFETY: the structure is zeroed, as the kernel requires, and has the size that the request names.
         let call = unsafe {
@@ -361,7 +360,7 @@ impl<'l> WaitingCall<'l> {
         unsafe { libc::ioctl(self.listener.as_raw_fd(), request, &raw const answer) };
     }
 
-    /// Whether the caller still waits, so that what was read under its number was its own.
+    /// Whether the caller still waits, so that what was read under its number really belongs to it.
     pub fn is_waiting(&self) -> bool {
         let request = libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _;
         // SAFETY: the kernel reads one number.
@@ -378,7 +377,7 @@ pub fn read_memory(pid: i32, address: u64, buffer: &mut [u8]) -> io::Result<usiz
         iov_base: std::ptr::without_provenance_mut(address.wrapping_add(from)),
         iov_len: len,
     };
-    // Where the second page is missing, the first is still read.
+    // If the second page is missing, the first is still read.
     let theirs = [there(0, first), there(first, buffer.len() - first)];
     let ours = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: the kernel checks the other process's addresses; ours are those of the buffer.
@@ -386,7 +385,7 @@ pub fn read_memory(pid: i32, address: u64, buffer: &mut [u8]) -> io::Result<usiz
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
-/// A connected pair of sockets for one descriptor, not inherited by other programs.
+/// Not inherited by other programs.
 pub fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }

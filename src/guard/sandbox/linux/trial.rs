@@ -1,4 +1,4 @@
-//! Tries each layer for real in a child: kernel versions and settings don't show what a container allows.
+//! Tries each layer for real in a child, because kernel versions and settings don't show what a container allows.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
@@ -15,7 +15,7 @@ use super::system;
 use crate::sandbox::probe::{SandboxLayer, SandboxStatus};
 use crate::sandbox::spec::Layers;
 
-/// The first version that covers truncation: older ones don't protect files on their own.
+/// The first version that covers truncation; older ones can't protect files on their own.
 const LANDLOCK_ALONE: i32 = 3;
 const NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWNET;
 
@@ -28,9 +28,9 @@ pub fn run() -> ! {
 }
 
 fn everything() -> SandboxStatus {
-    // In parallel, because all trials mostly wait.
+    // In parallel, because the trials mostly wait.
     let filters = start(0, || seccomp::restrict(false, false).map(|()| String::new()));
-    // Root works better without a user namespace: files keep their owners.
+    // Without a user namespace files keep their owners, which is better for root.
     let plain = start(NAMESPACES, in_namespaces).and_then(finish);
     let user_namespace = plain.is_err();
     let spaces = plain.or_else(|_| start(NAMESPACES | libc::CLONE_NEWUSER, in_namespaces).and_then(finish));
@@ -105,7 +105,7 @@ fn finish((child, reader): Trial) -> Result<String, String> {
     }
 }
 
-/// Makes the file tree read-only; returns why `/proc` can't be fresh, or an empty text.
+/// Makes the file tree read-only; returns why `/proc` can't be mounted anew, or an empty text.
 fn in_namespaces() -> Result<String, String> {
     let top = || rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)

@@ -1,4 +1,4 @@
-//! The same spec as a `sandbox-exec` profile for macOS. Only text, so that it can be tested on any system. In
+//! The same specification as a `sandbox-exec` profile for macOS. Only text, so it can be tested on any system. In
 //! Seatbelt, the last matching rule wins.
 
 use std::fmt::Write;
@@ -22,7 +22,7 @@ pub fn profile(spec: &SandboxSpec) -> String {
         rule("allow file-write*", "subpath", path);
     }
     for RawPath(git) in &spec.nested {
-        // In a worktree or submodule it is a file.
+        // In a worktree or submodule, `.git` is a file.
         if git.is_file() {
             rule("deny file-write*", "literal", git);
         }
@@ -32,7 +32,7 @@ pub fn profile(spec: &SandboxSpec) -> String {
     }
     for RawPath(path) in &spec.protected {
         rule("deny file-write*", "subpath", path);
-        // Parent folders must not be moved away with it.
+        // Its parent folders must not be moved away.
         let inside = |folder: &&Path| spec.writable.iter().any(|root| folder.starts_with(root));
         for folder in path.ancestors().skip(1).take_while(inside) {
             rule("deny file-write-unlink", "literal", folder);

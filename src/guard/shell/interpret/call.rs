@@ -1,4 +1,4 @@
-//! One program that a script runs, with everything that decides what it does. Plain data.
+//! One program that a script runs, with everything that decides what it does.
 
 use std::path::PathBuf;
 
@@ -10,9 +10,9 @@ pub const PIPED_SCRIPT: &str = "the shell runs whatever is piped into it";
 /// A word after expansion, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arg {
-    /// Without quotes; an unknown part is as written, such as `$(date)`.
+    /// Without quotes; unknown parts are as written, such as `$(date)`.
     pub text: String,
-    /// Where a part of `text` starts that may be anything.
+    /// Where the first unknown part of `text` starts.
     pub open_at: Option<usize>,
     /// Where the first pattern starts that bash would replace with file names.
     pub glob_at: Option<usize>,
@@ -31,7 +31,7 @@ impl Arg {
         (self.open_at.is_none() && self.glob_at.is_none()).then_some(self.text.as_str())
     }
 
-    /// If the start is unknown, the word may turn into an option.
+    /// If the start is unknown, the word may become an option.
     pub fn front_is_open(&self) -> bool {
         self.open_at == Some(0)
     }
@@ -70,7 +70,7 @@ pub enum CallInput {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
     pub assignments: Vec<(String, Arg)>,
-    /// The program first; empty for assignments and redirections alone.
+    /// The program comes first; empty for assignments and redirections alone.
     pub argv: Vec<Arg>,
     pub files: Vec<File>,
     pub input: CallInput,
@@ -81,12 +81,12 @@ pub struct Call {
     pub hidden: Option<String>,
     /// Inside a shell's script, `env`, `xargs` and the like.
     pub wrapped: bool,
-    /// A function of the script, whose commands are calls of their own.
+    /// A function of the script, whose commands are separate calls.
     pub is_function: bool,
 }
 
 impl Call {
-    /// Without its folder; empty if there is none or it isn't certain.
+    /// The program's name without its folder; empty if missing or uncertain.
     pub fn name(&self) -> &str {
         let text = self.argv.first().and_then(Arg::certain).unwrap_or_default();
         text.rsplit('/').next().unwrap_or(text)

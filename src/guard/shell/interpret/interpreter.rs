@@ -1,4 +1,4 @@
-//! Walks a script's tree in execution order: which programs are called, where, and with what. Every branch
+//! Walks a script's tree in execution order: which programs are called, where, and with which arguments. Every branch
 //! that may run is walked, and what isn't certain is left open.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const MAX_CALLS: usize = 600;
 const MAX_WORK: usize = 12_000;
 /// Bytes of a nested script that cost as much as a node.
 const BYTES_PER_WORK: usize = 16;
-/// Wrappers, nested scripts and nested functions.
+/// Limit for wrappers, nested scripts and nested functions together.
 const MAX_NESTING: usize = 24;
 const MAX_PASSES: usize = 5;
 const MAX_WORDS: usize = 24;
@@ -32,12 +32,12 @@ struct Function {
 struct Interpreter {
     calls: Vec<Call>,
     functions: BTreeMap<String, Function>,
-    /// Functions being walked: when they call themselves, nothing new is learned.
+    /// Functions being walked; a recursive call adds nothing new.
     running: Vec<Node>,
     input: CallInput,
     feed: Option<Vec<Arg>>,
     nesting: usize,
-    /// Wrappers around the current node that run whatever they are given.
+    /// Number of wrappers around the current node that run any program they are given.
     wrapped: usize,
     work: usize,
 }
@@ -47,7 +47,7 @@ pub fn calls(script: &str, folder: &Path, home: Option<&Path>) -> Walked<Vec<Cal
     let mut interpreter = Interpreter::default();
     let start = ShellState::new(folder, home);
     interpreter.node(&tree, &mut start.clone())?;
-    // Others may call a function by its name: a trap, `xargs bash -c`.
+    // Functions may also be called by name elsewhere: in a trap, `xargs bash -c`.
     let uncalled = interpreter.functions.values().filter(|function| !function.called);
     for body in uncalled.map(|function| function.body.clone()).collect::<Vec<_>>() {
         let mut anything = start.clone();
@@ -135,7 +135,7 @@ impl Interpreter {
                     for pattern in patterns {
                         words::whole(self, pattern, state)?;
                     }
-                    // An arm may be reached from the one before.
+                    // An arm may also be reached from the previous one.
                     let mut arm = state.clone();
                     if let Some(body) = body {
                         self.node(body, &mut arm)?;
@@ -331,7 +331,7 @@ impl Interpreter {
         Ok(())
     }
 
-    /// What the call runs, starting from the state `before` it.
+    /// Walks what the call runs, starting from the state `before` it.
     fn inner(&mut self, mut call: Call, before: ShellState, state: &mut ShellState) -> Walked<()> {
         match wrappers::inner(&call) {
             Inner::Nothing => self.calls.push(call),
@@ -391,7 +391,7 @@ impl Interpreter {
         Ok(())
     }
 
-    /// What is opened and assigned around the programs of a command.
+    /// Adds a call for redirections and assignments around a compound command.
     fn around(&mut self, call: Call) {
         if !call.files.is_empty() || !call.assignments.is_empty() {
             self.calls.push(call);
@@ -403,7 +403,7 @@ impl Interpreter {
         self.run(Call { argv, folders, source, input, ..Call::default() }, state)
     }
 
-    /// If the function may not be defined yet, the program of that name may run as well.
+    /// If the function may not be defined yet, the program with its name may also run.
     fn function(&mut self, name: &str, call: &mut Call, state: &mut ShellState) -> Walked<()> {
         call.is_function = state.defines(name);
         let body = match self.functions.get_mut(name) {

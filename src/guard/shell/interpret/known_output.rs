@@ -1,4 +1,4 @@
-//! What some programs print, if known without running them: folders, and file names below a place.
+//! The output of some programs, if known without running them: folders, and file names below a place.
 
 use super::call::{Arg, Call};
 use super::variables::ShellState;
@@ -16,7 +16,7 @@ pub fn text(call: &Call, state: &ShellState) -> Option<Arg> {
             [one] => repository::root(one).map(|folder| Arg::known(folder.to_string_lossy())),
             _ => None,
         },
-        // A commit or branch name doesn't start with a dash, and leads nowhere.
+        // A commit or branch name doesn't start with a dash and can't be a path.
         ("git", ["rev-parse" | "merge-base" | "describe", rest @ ..])
             if rest.iter().all(|arg| is_revision(arg)) =>
         {
@@ -30,7 +30,7 @@ pub fn text(call: &Call, state: &ShellState) -> Option<Arg> {
             Some(Arg::known("$(date)"))
         }
         _ => {
-            // File names, one per line: an unquoted substitution splits them.
+            // File names, one per line; an unquoted substitution splits them.
             let names = names(call, None)?;
             let certain: Option<Vec<&str>> = names.iter().map(Arg::certain).collect();
             Some(Arg::known(certain.filter(|names| !names.is_empty())?.join(" ")))
@@ -38,7 +38,7 @@ pub fn text(call: &Call, state: &ShellState) -> Option<Arg> {
     }
 }
 
-/// Or an option that doesn't print its argument.
+/// Also accepts options that don't print their argument.
 fn is_revision(arg: &str) -> bool {
     matches!(arg, "--short" | "--abbrev-ref" | "--verify" | "--tags" | "--always" | "-q")
         || !arg.starts_with(['-', '/', '.', '~'])
@@ -92,7 +92,6 @@ pub fn names(call: &Call, fed: Option<&[Arg]>) -> Option<Vec<Arg>> {
                 .all(|arg| arg.certain().is_some())
                 .then(|| words.iter().flat_map(|arg| arg.text.split_whitespace()).map(Arg::known).collect())
         }
-        // These pass on their input.
         "head" | "tail" | "sort" | "uniq" | "shuf" if operands.iter().all(|arg| is_number(&arg.text)) => {
             fed.map(<[Arg]>::to_vec)
         }

@@ -1,4 +1,4 @@
-//! Syntax tree to the programs that would be called, with what is known of their words.
+//! From the syntax tree to the programs that would be called, with what is known of their words.
 
 pub mod call;
 pub mod interpreter;

@@ -1,5 +1,5 @@
-//! What is known at one point of a script: variables and folders, and what the shell's builtins do to them. Where branches join, only
-//! what both know.
+//! What is known at one point of a script: variables and folders, and what builtins do to them. Where branches join,
+//! only what both know remains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,11 +12,10 @@ const MAX_FOLDERS: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShellState {
-    /// `None`: assigned, but unknown. A missing name has its value from the environment.
+    /// `None` if assigned but unknown. A missing name has its value from the environment.
     vars: BTreeMap<String, Option<Arg>>,
     all_open: bool,
     functions: BTreeSet<String>,
-    /// Empty if unknown.
     pub folders: Vec<PathBuf>,
     /// The folders if the last `cd` failed.
     before_cd: Vec<PathBuf>,
@@ -48,7 +47,7 @@ impl ShellState {
         self.vars.insert(name.to_owned(), value);
     }
 
-    /// Of a value that is known in part only an address is kept: what counts is its host.
+    /// A partly known value is kept only if it is an address, because there the host is what matters.
     pub fn assign(&mut self, name: &str, value: &Arg) {
         let is_address = value.text.starts_with("http") && !value.text.contains([' ', '\t', '\n']);
         let known = value.open_at.is_none_or(|at| at > 0 && is_address && value.glob_at.is_none());
@@ -162,7 +161,7 @@ pub fn run_builtin(call: &Call, state: &mut ShellState, feed: Option<&[Arg]>) ->
             for (name, value) in args.iter().filter_map(assigned) {
                 state.set(&name, value.certain().map(Arg::known));
             }
-            // `declare -n` makes one name refer to another, `-i` evaluates text as arithmetic.
+            // `declare -n` makes a name refer to another one, `-i` evaluates text as arithmetic.
             if args.iter().any(|arg| arg.text.starts_with('-') && arg.text.contains(['n', 'i'])) {
                 state.forget_variables();
             }

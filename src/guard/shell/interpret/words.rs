@@ -1,5 +1,5 @@
-//! Evaluates a script's words during the walk: runs the scripts in their substitutions, and expands them into arguments as bash
-//! does: braces, tildes, variables, splitting.
+//! Evaluates a script's words during the walk: runs the scripts in substitutions, and expands words into arguments like bash:
+//! braces, tildes, variables, splitting.
 
 use super::call::Arg;
 use super::variables::ShellState;
@@ -27,7 +27,7 @@ pub fn whole(runs: &mut dyn Substitutions, word: &Word, state: &mut ShellState) 
     Ok(joined(word, state, &values))
 }
 
-/// What each of the word's parts stands for, if known. Walks substitutions on the way.
+/// The values of the word's parts, if known. Walks substitutions on the way.
 fn values(runs: &mut dyn Substitutions, word: &Word, state: &mut ShellState) -> Walked<Vec<Option<Arg>>> {
     let mut values = Vec::new();
     for part in &word.parts {
@@ -103,7 +103,7 @@ pub fn suspect(runs: &mut dyn Substitutions, value: &Arg, state: &ShellState) {
 }
 
 const MAX_BRACES: usize = 256;
-/// Braces that are expanded in one word, and how long it may be.
+/// Limits for a word: braces that are expanded, and its length.
 const MAX_OPENED: usize = 24;
 const MAX_BRACED_CHARS: usize = 4_000;
 
@@ -113,7 +113,7 @@ enum Unit<'a> {
     Quoted(char),
     /// Even empty quotes make a word.
     Quotes,
-    /// A part with its value, if that is known.
+    /// A part with its value, if known.
     WordPiece(&'a WordPiece, Option<&'a Arg>),
 }
 
@@ -144,7 +144,7 @@ pub fn expanded(word: &Word, state: &ShellState, values: &[Option<Arg>]) -> Vec<
     all
 }
 
-/// As one argument: in assignments and redirections nothing is split.
+/// As one argument: assignments and redirections aren't split.
 pub fn joined(word: &Word, state: &ShellState, values: &[Option<Arg>]) -> Arg {
     let mut arg = Arg::default();
     for (at, (part, value)) in word.parts.iter().zip(values).enumerate() {
@@ -265,7 +265,7 @@ pub fn shown(part: &WordPiece) -> String {
     }
 }
 
-/// False if the words are too many or unknown.
+/// Returns `false` if the words are too many or unknown.
 fn braces<'a>(units: &[Unit<'a>], all: &mut Vec<Vec<Unit<'a>>>) -> bool {
     if all.len() > MAX_BRACES {
         return false;

@@ -1,4 +1,4 @@
-//! Programs that run another program or script, and which one that is.
+//! Programs that run another program or script, and which one.
 
 use super::call::{Arg, Call, CallInput, PIPED_SCRIPT};
 
@@ -9,12 +9,12 @@ pub enum Inner {
         argv: Vec<Arg>,
         assignments: Vec<(String, Arg)>,
         folder: Option<Arg>,
-        /// It gets more arguments from its input.
+        /// Whether it gets more arguments from its input.
         fed: Fed,
     },
-    /// One program per file that the call finds; the call itself counts, too.
+    /// One program per file that the call finds; the call itself counts as well.
     Programs(Vec<Vec<Arg>>),
-    /// `here`: in this very shell.
+    /// `here`: in this same shell.
     Script {
         text: Arg,
         here: bool,
@@ -35,7 +35,7 @@ struct Wrapper {
     letters: &'static str,
     /// Long options whose value is the next word.
     long: &'static str,
-    /// Its own words before the program.
+    /// Number of its own words before the program.
     operands: usize,
 }
 
@@ -84,7 +84,7 @@ pub fn inner(call: &Call) -> Inner {
 fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
     let mut at = match program_at(args, wrapper) {
         Ok(Some(at)) => at,
-        // `env -S` has its program in an option; `command` alone only prints, `xargs` echoes.
+        // `env -S` has its program in an option; `command` alone only prints, and `xargs` echoes.
         Ok(None) if wrapper.name == "env" => args.len(),
         Ok(None) => return Inner::Nothing,
         Err(why) => return Inner::Hidden(why),
@@ -226,7 +226,7 @@ fn shell(call: &Call) -> Inner {
     }
     match args.get(at) {
         Some(script) if script_follows => Inner::Script { text: script.clone(), here: false },
-        // A file, judged like any program's.
+        // A script file, assessed like any program's.
         Some(_) if !from_input => Inner::Nothing,
         None if script_follows => Inner::Nothing,
         _ if args.iter().any(|arg| arg.text == "--version" || arg.text == "--help") => Inner::Nothing,
@@ -250,7 +250,7 @@ fn joined(args: &[Arg]) -> Arg {
     all
 }
 
-/// What `find` runs on each file: `{}` is below one of its roots.
+/// What `find` runs on each file; `{}` is below one of its roots.
 fn found(args: &[Arg]) -> Inner {
     let found = finds(args);
     let mut programs = Vec::new();
@@ -305,7 +305,7 @@ fn with_end(root: &Arg, end: &str) -> Arg {
     path
 }
 
-/// What `find` names. Links only if it follows them, looks for them, or names everything.
+/// What `find` names. Links count only if it follows them, looks for them, or names everything.
 pub fn finds(args: &[Arg]) -> Vec<Arg> {
     const FILTERS: [&str; 8] =
         ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-type"];
@@ -329,7 +329,7 @@ fn roots(args: &[Arg]) -> Vec<Arg> {
     if given.is_empty() { vec![Arg::known(".")] } else { given }
 }
 
-/// The program, once for each thing that may arrive.
+/// The program's arguments, once for each possible input.
 pub fn fed(argv: Vec<Arg>, fed: &Fed, feed: Option<&[Arg]>) -> Vec<Vec<Arg>> {
     let unknown = [Arg::open("…")];
     let arrives = feed.filter(|feed| !feed.is_empty()).unwrap_or(&unknown).iter();

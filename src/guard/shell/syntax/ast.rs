@@ -1,9 +1,9 @@
-//! The tree of a shell script, as far as it affects what runs. Plain data.
+//! The tree of a shell script, as far as it affects what runs.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// The commands of a pipe run in a process each. `For` is also `select`; without `in`, its words are the positional parameters.
+/// Commands of a pipe run in separate processes. `For` is also `select`; without `in`, its words are the positional parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     Simple(Simple),
@@ -49,7 +49,7 @@ pub struct Simple {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     pub name: String,
-    /// An array element or an append: the value alone isn't the variable's.
+    /// An array element or an append, so the value alone isn't the variable's.
     pub partial: bool,
     pub subscript: Option<Word>,
     pub value: Assigned,
@@ -72,7 +72,7 @@ pub enum WordPiece {
     Text { text: String, quoted: bool },
     /// `$name` or `${name}`.
     Variable { name: String, quoted: bool },
-    /// With an operator: the value is unknown, and `inner` is what it may expand.
+    /// With an operator: the value is unknown, and `inner` is what it may expand to.
     Expansion { name: String, operator: String, inner: Word, quoted: bool },
     /// `$(…)` or backticks; `None` if empty.
     Command { script: Option<Box<Node>>, quoted: bool },
@@ -95,16 +95,15 @@ pub enum RedirectKind {
     Read,
     /// `>`, `>>`, `>|`, `<>`, `&>`, and `>&` with a file.
     Write,
-    /// `2>&1`, `<&3`, `>&-`: no file.
+    /// `2>&1`, `<&3`, `>&-`; not a file.
     Copy,
-    /// The target is the delimiter.
     HereDocument,
     /// The target is the text itself.
     HereString,
 }
 
 impl Word {
-    /// The text of a single unquoted literal: only that can be a reserved word.
+    /// The text of a single unquoted literal, which alone can be a reserved word.
     pub fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [WordPiece::Text { text, quoted: false }] => Some(text),

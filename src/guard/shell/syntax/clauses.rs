@@ -17,7 +17,7 @@ pub fn lines(lexer: &mut Lexer) -> Parsed<()> {
     }
 }
 
-/// The unquoted word here, without consuming it.
+/// The next unquoted word, without consuming it.
 pub fn bare(lexer: &mut Lexer) -> String {
     let here = lexer.at;
     let mut text = String::new();
@@ -110,7 +110,7 @@ pub fn redirect(lexer: &mut Lexer) -> Parsed<Option<Redirect>> {
         Some(operator @ ("<<" | "<<-")) => here_document(lexer, operator == "<<-")?,
         Some(operator @ ("<&" | ">&")) => {
             let file = if operator == ">&" { RedirectKind::Write } else { RedirectKind::Read };
-            // `>&2>file` is fine: here the number is what is copied.
+            // In `>&2>file`, the number is what is copied.
             let Some(mut made) = any_target(lexer, file)? else { return fail("a redirection has no target") };
             let copies = made.target.bare().is_some_and(|text| {
                 text == "-" || text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit())

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::ast::{Node, Word};
 
-/// The system doesn't run longer ones as one argument anyway.
+/// The system doesn't accept longer ones as one argument anyway.
 pub const MAX_BYTES: usize = 128 * 1024;
 /// Limits the parser's stack.
 pub const MAX_DEPTH: usize = 40;
@@ -27,7 +27,7 @@ pub struct Pending {
     pub literal: bool,
     /// `<<-`.
     pub strips_tabs: bool,
-    /// Filled once the body is read.
+    /// Filled when the body is read.
     pub body: Rc<OnceCell<Word>>,
 }
 
@@ -45,9 +45,9 @@ pub struct Lexer {
     pub at: usize,
     pub depth: usize,
     pub pending: Vec<Pending>,
-    /// Here-documents outside the current substitution: a line end inside it would be theirs.
+    /// Here-documents outside the current substitution; a line end inside it would belong to them.
     pub waiting_outside: usize,
-    /// Open `$(`, `<(` and `>(`.
+    /// Number of open `$(`, `<(` and `>(`.
     pub substitutions: usize,
     pub read_script: ReadScript,
 }
@@ -71,7 +71,7 @@ impl Lexer {
         })
     }
 
-    /// The caller must call [`Lexer::leave`].
+    /// Must be followed by [`Lexer::leave`].
     pub fn enter(&mut self) -> Parsed<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH { fail("it is nested too deeply") } else { Ok(()) }
@@ -88,7 +88,7 @@ impl Lexer {
         self.chars.get(self.at).copied()
     }
 
-    /// The character after the one here, skipping line continuations.
+    /// The second character from here, skipping line continuations.
     pub fn peek_second(&mut self) -> Option<char> {
         let here = self.at;
         self.peek()?;
@@ -105,7 +105,7 @@ impl Lexer {
         Some(c)
     }
 
-    /// Skips nothing: for single quotes and literal bodies.
+    /// Skips no line continuations; for single quotes and literal bodies.
     pub fn next_raw(&mut self) -> Option<char> {
         let c = self.chars.get(self.at).copied()?;
         self.at += 1;

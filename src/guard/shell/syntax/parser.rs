@@ -1,8 +1,8 @@
 //! The grammar: lists, pipelines, compound and simple commands, redirections. Moves only forward, so it is
 //! linear in the length, and refuses what it isn't sure of.
-//! Our own, because libraries don't fit a security decision: `brush-parser` takes exponential time for
-//! `((((`, returns words as text to parse again and brings 60 crates; `tree-sitter-bash` misreads one in
-//! seven of our hard inputs (such as two here-documents in a line); `yash-syntax` is GPL and not bash.
+//! Libraries don't fit a security decision: `brush-parser` takes exponential time for `((((`, returns words as
+//! text to parse again and brings 60 crates; `tree-sitter-bash` misreads one in seven of our hard inputs (such as two
+//! here-documents in a line); `yash-syntax` is GPL and not bash.
 
 use super::ast::{Assigned, Connector, Node, Simple, When, Word, WordPiece};
 use super::clauses::{assignment, bare, lines, redirect, take};
@@ -111,7 +111,7 @@ fn pipeline(lexer: &mut Lexer) -> Parsed<Node> {
             lexer.blanks();
         }
         if lexer.peek() == Some('-') {
-            // Then `time` is a program.
+            // In that case `time` is a program.
             lexer.at = here;
             break;
         }
@@ -223,7 +223,6 @@ fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
     Ok(Some(node))
 }
 
-/// Reserved words that begin a compound command.
 const OPENINGS: [&str; 9] = ["{", "[[", "if", "while", "until", "for", "select", "case", "function"];
 
 fn opens(word: &Word) -> bool {

@@ -1,4 +1,4 @@
-//! Words: quotes, expansions, substitutions, here-document bodies. Refuses what bash reads in several ways.
+//! Words: quotes, expansions, substitutions, here-document bodies. Refuses what bash may read in several ways.
 
 use super::ast::{Word, WordPiece};
 use super::lexer::{Lexer, Parsed, Until, fail};
@@ -6,7 +6,7 @@ use super::lexer::{Lexer, Parsed, Until, fail};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordMode {
     Plain,
-    /// After `==` and `=~` in `[[ ]]`: parentheses and bars belong to the pattern.
+    /// After `==` and `=~` in `[[ ]]`, where parentheses and bars belong to the pattern.
     Pattern,
 }
 
@@ -271,7 +271,7 @@ fn ansi_escape(lexer: &mut Lexer, text: &mut String) -> Parsed<()> {
     let value = u32::from_str_radix(&digits, radix).unwrap_or(0);
     match char::from_u32(value).filter(|c| *c != '\0' && (c.is_ascii() || !matches!(radix, 8) && most > 2)) {
         Some(c) => text.push(c),
-        // Invalid bytes, and NUL, which ends the string in bash.
+        // Invalid bytes, or NUL, which ends the string in bash.
         None => return fail("an escape in $'…' is not supported"),
     }
     Ok(())
@@ -283,7 +283,7 @@ fn braced(lexer: &mut Lexer, quoted: bool) -> Parsed<WordPiece> {
     if let Some(c @ ('!' | '#')) = first
         && lexer.peek_second() != Some('}')
     {
-        // `${#-}` and `${!-x}` are special parameters, too rare to tell apart.
+        // `${#-}` and `${!-x}` are special parameters, too rare to handle.
         operator.push(c);
         lexer.take();
     }
@@ -316,7 +316,7 @@ fn braced(lexer: &mut Lexer, quoted: bool) -> Parsed<WordPiece> {
     Ok(WordPiece::Expansion { name, operator, inner: Word { parts: inner.0 }, quoted })
 }
 
-/// Also takes `close`.
+/// Also consumes `close`.
 fn until(lexer: &mut Lexer, close: char, quoted: bool, parts: &mut WordParser) -> Parsed<()> {
     let mut open = 0_usize;
     while let Some(c) = lexer.peek() {
@@ -433,7 +433,7 @@ pub fn line_end(lexer: &mut Lexer) -> Parsed<()> {
             if line == pending.delimiter {
                 break;
             }
-            // Only some versions of bash take `END)` for the end of both the document and the substitution.
+            // Only some versions of bash accept `END)` as the end of both the document and the substitution.
             if lexer.substitutions > 0
                 && line.strip_prefix(&pending.delimiter).is_some_and(|rest| rest.contains(')'))
             {

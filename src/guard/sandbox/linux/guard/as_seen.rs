@@ -1,4 +1,4 @@
-//! Files and processes as a watched process sees them, from its numbers and paths.
+//! Files and processes as seen by a watched process, found from its numbers and paths.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -33,7 +33,7 @@ pub fn altered(pid: i32, base: Option<u64>, path: &Path, follows: bool) -> io::R
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Whether the number is of the caller, one of its threads, or of another process of the command.
+/// Whether the number belongs to the caller, one of its threads, or another process of the command.
 pub fn is_own_process(caller: i32, number: u64) -> bool {
     let number = number as i32;
     let own = rustix::process::getpid().as_raw_nonzero().get();
@@ -51,7 +51,7 @@ fn base_of(pid: i32, base: Option<u64>, path: &Path) -> String {
     }
 }
 
-/// Where a path leads if its last part is a link, perhaps to nothing.
+/// Where a path leads if its last part is a link, possibly a broken one.
 pub fn follow(pid: i32, base: Option<u64>, mut path: PathBuf) -> PathBuf {
     for _ in 0..MAX_LINKS {
         let real = Path::new(&base_of(pid, base, &path)).join(path.strip_prefix("/").unwrap_or(&path));
@@ -61,7 +61,7 @@ pub fn follow(pid: i32, base: Option<u64>, mut path: PathBuf) -> PathBuf {
     path
 }
 
-/// The folder as the process sees it. Links of `/proc` would lead to what is ours.
+/// The folder as the process sees it. Doesn't follow links of `/proc`, which would lead to our own files.
 pub fn resolve(pid: i32, base: Option<u64>, folder: &Path) -> io::Result<(OwnedFd, Identity)> {
     open_as(pid, base, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)
 }

@@ -1,4 +1,4 @@
-//! Copies of protected files that no mount can protect, restored if their folder is still the same.
+//! Copies of protected files that no mount can protect; restored if their folder is still the same.
 #![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, mkdirat, openat};
 use super::handles::{self, Identity, Stamp};
 use super::set_aside;
 
-/// Contents beyond this aren't kept, in bytes.
+/// Limit for all contents.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 const MAX_FILES: usize = 2_000;
 
@@ -29,12 +29,12 @@ enum EntryBackup {
     Folder,
     /// Content and mode.
     File(Vec<u8>, u32),
-    /// A link, or a file beyond the budget.
+    /// A link, or a file beyond the limit.
     Other(Stamp),
 }
 
 impl EntryBackup {
-    /// False for a link to the same bytes (its target can change) and for a newly executable hook.
+    /// `false` for a link to the same bytes (its target can change) and for a hook that became executable.
     fn is_still(&self, folder: &OwnedFd, name: &OsStr, stat: &Stat) -> bool {
         match self {
             Self::Folder => handles::kind(stat) == FileType::Directory,
@@ -48,7 +48,7 @@ impl EntryBackup {
 #[derive(Debug)]
 struct FolderBackup {
     identity: Identity,
-    /// Only these names are protected, not the full folder.
+    /// Only these names are protected, not the whole folder.
     only_listed: bool,
     entries: BTreeMap<OsString, EntryBackup>,
 }
@@ -58,7 +58,7 @@ struct FolderBackup {
 pub struct Backup(BTreeMap<PathBuf, FolderBackup>);
 
 impl Backup {
-    /// Keeps `path`, which is below `root`; `None` if it can't be read.
+    /// Copies `path`, which is below `root`; `None` if it can't be read.
     pub fn take(root: &OwnedFd, path: &Path, budget: &mut Budget) -> Option<Self> {
         let mut backup = Self(BTreeMap::new());
         let (around, name) = (path.parent()?, path.file_name()?);
@@ -92,7 +92,7 @@ impl Backup {
         Some(EntryBackup::Folder)
     }
 
-    /// Restores changes except `opened`; replacements go to `kept`. `at` is the root's path, for texts.
+    /// Restores changes except `opened`; moves replacements to `kept`. `at` is the root's path, for messages.
     pub fn restore(
         &self,
         root: &OwnedFd,
@@ -106,7 +106,7 @@ impl Backup {
             let shown = at.join(path);
             let folder = match handles::below(root, path) {
                 Ok((folder, now)) if now == before.identity || remade.contains(path.as_path()) => folder,
-                // git recreates folders for files that it may change.
+                // git recreates folders of files that it may change.
                 _ if is_opened(opened, &shown) => continue,
                 _ => {
                     notices.push(format!(
@@ -207,7 +207,7 @@ mod tests {
             assert!(meta.is_file() && meta.permissions().mode() & 0o777 == 0o644, "{name}");
             assert_eq!(fs::read(&path).unwrap(), b"true");
         }
-        // Each that was moved says where it was.
+        // Each moved file has a note of its origin.
         let kept: Vec<PathBuf> =
             fs::read_dir(top.join("aside")).unwrap().map(|e| e.unwrap().path()).collect();
         assert_eq!(kept.len(), 3);
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(notices.len(), 3, "{notices:?}");
     }
 
-    /// A folder that was swapped for somebody else's is left alone; one that was removed comes back.
+    /// A folder that was replaced with another one is left alone; a removed one is restored.
     #[test]
     fn only_seen_folders_are_touched() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Folders as handles, which a command can't redirect; device and inode tell whether a folder is the same.
+//! Folders as handles, which a command can't redirect; device and inode identify a folder.
 #![cfg(target_os = "linux")]
 
 use std::ffi::{OsStr, OsString};
@@ -14,7 +14,7 @@ use rustix::fs::{
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// Device and inode, which a file keeps when it is moved.
+/// Device and inode, which don't change when a file is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity(u64, u64);
 
@@ -24,7 +24,7 @@ impl Identity {
     }
 }
 
-/// What changes whenever the file does: who it is, and when it changed, in nanoseconds.
+/// Differs whenever the file does: its identity, and when it changed, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(Identity, i128);
 
@@ -48,7 +48,6 @@ pub fn below(root: &OwnedFd, rest: &Path) -> io::Result<(OwnedFd, Identity)> {
     Ok((folder, identity))
 }
 
-/// Doesn't follow links; `None` if nothing is there.
 pub fn look(folder: &OwnedFd, name: &OsStr) -> Option<Stat> {
     statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
 }
@@ -63,10 +62,10 @@ pub fn names(folder: &OwnedFd) -> Vec<OsString> {
     names.filter(|name| name != "." && name != "..").collect()
 }
 
-/// A regular file's bytes and mode; `None` for anything else, or if it has more than `limit` bytes.
+/// A regular file's bytes and mode; `None` for anything else, or if it is larger than `limit`.
 pub fn read(folder: &OwnedFd, name: &OsStr, limit: u64) -> Option<(Vec<u8>, u32)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    // Merely opening a device can trigger something.
+    // Even opening a device can trigger something.
     look(folder, name).filter(|stat| kind(stat) == FileType::RegularFile)?;
     let file = openat(folder, name, flags, Mode::empty()).ok()?;
     let stat = fstat(&file).ok().filter(|stat| kind(stat) == FileType::RegularFile)?;

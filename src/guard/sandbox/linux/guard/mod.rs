@@ -1,4 +1,4 @@
-//! What commands must not leave changed but mounts can't protect: watched, backed up and restored.
+//! Watches, backs up and restores what commands must not change but mounts can't protect.
 
 pub mod as_seen;
 pub mod backup;

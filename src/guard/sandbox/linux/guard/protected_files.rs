@@ -1,6 +1,6 @@
 //! Protects what no mount can: protected names that don't exist yet, protected links, and without mounts all
-//! contents. Compares the state before and after a command, through handles below the workspace's own.
-//! Nothing is deleted: what the command made is moved aside, what the user made meanwhile stays.
+//! contents. Compares the state before and after a command through handles below the workspace's own.
+//! Nothing is deleted: what the command made is moved aside, and what the user made in the meantime stays.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -26,11 +26,10 @@ use crate::sandbox::spec::{RawPath, SandboxSpec};
 
 #[derive(Debug)]
 enum PriorState {
-    /// The first missing part of it, and the folder that lacked it.
+    /// The first missing part of its path, and the folder that lacked it.
     Absent(PathBuf, Identity),
-    /// Its target, and the folder that it is in.
+    /// Its target, and the folder it is in.
     Link(OsString, Identity),
-    /// Mounted read-only, so it can't have changed.
     ReadOnly,
     Git(Identity),
     Copied(Backup),
@@ -59,7 +58,7 @@ pub struct ProtectedFiles {
     /// By folder: the rules files that existed, in any case.
     rules: Vec<(PathBuf, Option<Identity>, BTreeSet<OsString>)>,
     repositories: RepositoryWatch,
-    /// Existing paths, to be mounted read-only.
+    /// Existing paths to be mounted read-only.
     pub read_only: Vec<PathBuf>,
     /// Their parent folders, which must not be moved away.
     pub pinned: Vec<PathBuf>,
@@ -134,7 +133,7 @@ impl ProtectedFiles {
                 return PriorState::Absent(step.to_owned(), identity);
             };
             if handles::kind(&stat) == FileType::Symlink {
-                // The link itself can be replaced; its target can be mounted read-only.
+                // The link itself can be replaced, but its target can be mounted read-only.
                 let target =
                     fs::canonicalize(path).ok().filter(|real| real.starts_with(&top) && *real != top);
                 if let Some(real) = target.filter(|_| mounts) {
@@ -155,7 +154,7 @@ impl ProtectedFiles {
         self.root_of(path).and_then(copy).map_or(PriorState::ReadOnly, PriorState::Copied)
     }
 
-    /// A repository below the workspace. Only its own folder is pinned: project files above stay movable.
+    /// A repository below the workspace. Only its own folder is pinned, so that project files above stay movable.
     fn look_below(&mut self, git: &Path, mounts: bool, budget: &mut Budget) {
         let around = git.parent().and_then(Path::parent);
         let (Ok(meta), Some(around)) = (fs::symlink_metadata(git), around) else { return };
@@ -232,10 +231,10 @@ impl ProtectedFiles {
         self.pinned.extend(between.map(Path::to_owned));
     }
 
-    /// Undoes what the command changed; returns a sentence for users on each.
+    /// Undoes what the command changed; returns a sentence for the user about each change.
     pub fn restore(&self, evidence: &Evidence) -> Vec<String> {
         let mut notices = Vec::new();
-        // A repository that only changed places was the user's before, so it isn't treated as planted.
+        // A repository that was only moved belonged to the user before, so it doesn't count as planted.
         let git = |protected: &Protected| match protected.before {
             PriorState::Git(identity) => Some(identity),
             _ => None,
@@ -281,7 +280,7 @@ impl ProtectedFiles {
                     if let Some((_, seen)) = found(&folder, path) {
                         notices.push(self.move_away(&folder, name, seen, path));
                     }
-                    // Fails if something was left there.
+                    // Fails if something is still there.
                     let _ = symlinkat(target, &folder, name);
                 }
                 PriorState::Settings(bytes, mode) => self.check_settings(path, bytes, *mode, &mut notices),
@@ -307,7 +306,7 @@ impl ProtectedFiles {
         notices
     }
 
-    /// The parent of `path` and the name in it. `None` and a notice if it is gone or was replaced.
+    /// The parent of `path`, and the name in it. `None`, with a notice, if it is gone or was replaced.
     fn parent<'a>(
         &self,
         path: &'a Path,
@@ -335,7 +334,7 @@ impl ProtectedFiles {
         let Some((folder, name)) = self.parent(first, Some(lacked), notices) else { return };
         let Some(stat) = handles::look(&folder, name) else { return };
         let kind = handles::kind(&stat);
-        // A link, or a `.git` file, leads to an unguarded place.
+        // A link or a `.git` file leads to an unguarded place.
         if first == path || kind == FileType::Symlink || (kind != FileType::Directory && name == ".git") {
             if kind == FileType::Symlink || !harmless(&folder, path) {
                 notices.push(self.move_away(&folder, name, Identity::of(&stat), first));
@@ -350,7 +349,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// Whether the command made it, or brought it along in a folder or link.
+    /// Whether the command created it, or brought it along in a folder or link.
     fn made(&self, evidence: &Evidence, path: &Path) -> bool {
         let top = self.root_of(path).map(|root| root.path.as_path());
         path.ancestors().take_while(|step| Some(*step) != top).any(|step| {
@@ -388,7 +387,7 @@ fn harmless(folder: &OwnedFd, path: &Path) -> bool {
         Some("config") => handles::read(folder, name, MAX_BYTES)
             .and_then(|(bytes, _)| settings::harmful(b"", &bytes, Owner::Command))
             .is_some_and(|harmful| harmful.is_empty()),
-        // git's samples never run.
+        // git never runs its samples.
         Some("hooks") => handles::below(folder, Path::new(name)).is_ok_and(|(hooks, _)| {
             handles::names(&hooks).iter().all(|name| name.to_string_lossy().ends_with(".sample"))
         }),

@@ -1,4 +1,4 @@
-//! Repositories that appear while a command runs, or that an earlier one made: what would run programs at the
+//! Repositories that appear while a command runs, or that an earlier one created: what would run programs at the
 //! user's next git command is moved aside. What existed before and hasn't changed stays.
 #![cfg(target_os = "linux")]
 
@@ -42,7 +42,7 @@ pub struct RepositoryWatch {
     folders: BTreeMap<PathBuf, Stamp>,
     before: BTreeMap<PathBuf, Steering>,
     pointers: BTreeMap<PathBuf, Stamp>,
-    /// Seconds since 1970, not later than the command's start.
+    /// In seconds since 1970, at most the command's start.
     began_s: i64,
 }
 
@@ -74,7 +74,7 @@ impl RepositoryWatch {
         let mut waiting = VecDeque::from(watch.trees.clone());
         while let Some(folder) = waiting.pop_front().filter(|_| watch.folders.len() < MAX_FOLDERS) {
             let Ok(stat) = lstat(&folder) else { continue };
-            // Before reading it: anything that appears meanwhile is new.
+            // Recorded before reading it, so that anything appearing in between counts as new.
             watch.folders.insert(folder.clone(), Stamp::of(&stat));
             if is_skipped(&folder) {
                 continue;
@@ -118,7 +118,7 @@ impl RepositoryWatch {
         listing
     }
 
-    /// The target of a `.git` file or link, if a command could have made that.
+    /// The target of a `.git` file or link, if a command could have created that.
     fn pointed(&self, pointer: &Path) -> Option<PathBuf> {
         let folder = pointer.parent()?;
         let target = match git_folders::read(pointer) {
@@ -161,7 +161,7 @@ impl RepositoryWatch {
         Steering { hooks, configs, common: read("commondir") }
     }
 
-    /// Moves away what would run programs and is new; returns a sentence for users on each.
+    /// Moves away anything new that would run programs; returns a sentence for the user about each.
     pub fn restore(&self) -> Vec<String> {
         let mut found: BTreeSet<PathBuf> = self.before.keys().cloned().chain(self.of_roots()).collect();
         let new = self.new_repositories();
@@ -244,7 +244,7 @@ impl RepositoryWatch {
         for name in handles::names(&hooks) {
             let Some(stat) = handles::look(&hooks, &name) else { continue };
             let runs = handles::kind(&stat) != FileType::RegularFile || stat.st_mode & 0o111 != 0;
-            // git's samples never run.
+            // git never runs its samples.
             if runs
                 && !name.to_string_lossy().ends_with(".sample")
                 && before.hooks.get(&name) != Some(&Stamp::of(&stat))

@@ -1,5 +1,5 @@
 //! Moves away what appeared at a protected path and would run or redirect programs: into the state folder
-//! with a note of its origin, or beyond a quota to a harmless name in place.
+//! with a note of its origin, or beyond a quota, to a harmless name in place.
 #![cfg(target_os = "linux")]
 
 use std::ffi::{OsStr, OsString};
@@ -15,15 +15,14 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, mkdirat, openat, renameat_w
 use super::handles::{self, Identity};
 use base::file;
 
-/// In the state folder at most, and their size in bytes.
+/// Limits for what is kept in the state folder: number and total size.
 const MAX_KEPT: usize = 200;
 const MAX_KEPT_BYTES: u64 = 256 * 1024 * 1024;
-/// A file in each folder that names where its content was.
+/// A file in each folder that names the origin of its content.
 const ORIGIN: &str = "origin";
-/// The kernel's limit of a path, in bytes.
 const MAX_ORIGIN_BYTES: u64 = 4096;
 
-/// Moves `name` away if it is still the one that was checked; returns a sentence for the user.
+/// Moves `name` away if it is still the file that was checked; returns a sentence for the user.
 pub fn move_away(
     folder: &OwnedFd,
     name: &OsStr,
@@ -118,7 +117,7 @@ fn known(folder: &Path) -> Option<SetAside> {
 }
 
 impl SetAside {
-    /// Fails if something is there now or a link leads there.
+    /// Fails if something is there now, or a link leads there.
     pub fn restore(&self) -> io::Result<()> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let parts = self.path.parent().zip(self.path.file_name()).zip(self.origin.parent());
@@ -131,7 +130,7 @@ impl SetAside {
     }
 }
 
-/// Never replaces anything; undone if another file had taken the name meanwhile.
+/// Never replaces anything; undone if another file has taken the name.
 fn rename(folder: &OwnedFd, name: &OsStr, seen: Identity, to_folder: &OwnedFd, to: &OsStr) -> io::Result<()> {
     renameat_with(folder, name, to_folder, to, RenameFlags::NOREPLACE)?;
     if handles::look(to_folder, to).is_some_and(|stat| Identity::of(&stat) == seen) {

@@ -1,5 +1,5 @@
-//! A program that is about to start: its names and arguments, read from the memory of the process that becomes it. A
-//! process with threads can change them after that, and a copy of a program has another name.
+//! A program about to start: its names and arguments, read from the memory of the process that becomes it. A
+//! process with threads can change them afterwards, and a copy of a program has another name.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -25,20 +25,20 @@ pub fn refusal(call: &WaitingCall<'_>, masks: &Masks) -> Option<String> {
     };
     let path = match text(call.pid, path) {
         Ok(path) => path,
-        // The call itself fails, or the process is gone.
+        // The call itself will fail, or the process is gone.
         Err(error) if error.raw_os_error() == Some(libc::EFAULT) || !call.is_waiting() => return None,
         Err(_) => return Some(UNSEEN.to_owned()),
     };
     let mut words = words_at(call.pid, words);
-    // A link's name may be any.
+    // A link can have any name, so use the real path as well.
     let real = open_as(call.pid, folder, Path::new(&path), OFlags::PATH | OFlags::CLOEXEC)
         .and_then(|(file, _)| fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())));
     let real = real.map(|real| real.to_string_lossy().into_owned()).unwrap_or_default();
-    // Otherwise the process is gone, and its number may be another's.
+    // Otherwise the process is gone, and its number may be reused.
     if !call.is_waiting() {
         return None;
     }
-    // The loader runs the program that it is given.
+    // The loader runs the program given as its argument.
     if last_part(&real).is_some_and(|name| name.starts_with("ld-")) {
         words.drain(..1.min(words.len()));
     }

@@ -1,6 +1,6 @@
-//! Watches a command create files: seccomp reports the calls (seccomp_unotify(2) of Linux man-pages 6.16, read in
-//! November 2026), the helper compares their last names with the protected ones and lets them continue. Evidence, not a wall: a command with
-//! threads can change a name after it was read. Without mounts it also refuses what nothing else does then.
+//! Watches which files a command creates: seccomp reports the calls (seccomp_unotify(2) of Linux man-pages 6.16, read in
+//! November 2026), and the helper compares their last names with the protected ones and lets them continue. This is evidence, not a
+//! barrier: a command with threads can change a name after it was read. Without mounts, the helper also refuses some calls.
 
 #![cfg(target_os = "linux")]
 
@@ -25,16 +25,15 @@ use crate::sandbox::spec::{Masks, RawPath, SandboxSpec};
 
 #[derive(Debug)]
 pub enum Evidence {
-    /// Nobody watched.
     Unknown,
     Seen(Created),
 }
 
 #[derive(Debug, Default)]
 pub struct Created {
-    /// By folder and name in lower case; whether the name brought its contents along (rename, link).
+    /// By folder and lowercase name; whether the contents came along (rename, link).
     names: BTreeMap<(Identity, String), bool>,
-    /// Created in a folder that could not be found out.
+    /// Created in a folder that couldn't be determined.
     anywhere: BTreeSet<String>,
 }
 
@@ -49,12 +48,11 @@ impl Created {
 }
 
 impl Evidence {
-    /// Whether the command may have made `name` in this folder.
     pub fn made(&self, folder: Identity, name: &OsStr) -> bool {
         self.has(folder, name, |_| true)
     }
 
-    /// The same of what is in `name`, when it came with it.
+    /// Whether the command may have brought the contents of `name` along with it.
     pub fn brought(&self, folder: Identity, name: &OsStr) -> bool {
         self.has(folder, name, |whole| whole)
     }
@@ -70,7 +68,6 @@ pub fn lower(name: &OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }
 
-/// The kernel's limit of a path, in bytes.
 const MAX_PATH: usize = 4096;
 
 /// The child's end.
@@ -80,7 +77,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// From now on this process and all that it starts are watched, if the kernel allows that.
+    /// Starts watching this process and all its children, if the kernel allows it.
     pub fn begin(&self) {
         let listen = |program: Vec<_>| {
             system::listen(&program).or_else(|_| {
@@ -101,27 +98,26 @@ impl Reporter {
 pub struct Witness {
     socket: Option<OwnedFd>,
     listener: Option<OwnedFd>,
-    /// In lower case.
     names: BTreeSet<String>,
     created: Created,
-    /// It watched, but could not read everything.
+    /// It watched, but couldn't read everything.
     is_blind: bool,
-    /// May not be created: servers hear that at once.
+    /// May not be created; servers are refused at once.
     refused: BTreeSet<PathBuf>,
     /// Nor may rules files in any folder.
     refuses_rules: bool,
-    /// May not be moved or removed, where no mount prevents that.
+    /// May not be moved or removed, if no mount prevents it.
     pinned: BTreeSet<PathBuf>,
-    /// May not be opened, where no mount hides them.
+    /// May not be opened, if no mount hides them.
     hidden: Vec<PathBuf>,
-    /// Where modes, times and attributes may be changed, where no mount prevents that.
+    /// Modes, times and attributes may be changed only here, if no mount prevents it.
     alterable: Vec<PathBuf>,
     masks: Masks,
-    /// Sentences about programs that were kept from starting.
+    /// Sentences about programs that weren't allowed to start.
     kept_out: BTreeSet<String>,
 }
 
-/// Arguments of a call: a folder, if it has one, and a path.
+/// Positions of a call's folder argument, if it has one, and its path argument.
 #[derive(Clone, Copy)]
 struct Place(Option<usize>, usize);
 
@@ -130,21 +126,21 @@ const NOFOLLOW: u64 = libc::AT_SYMLINK_NOFOLLOW as u64;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     Created,
-    /// Created, perhaps where a link leads.
+    /// Created, possibly at the target of a link.
     Opened,
-    /// It gets its contents from elsewhere.
+    /// Gets its contents from elsewhere.
     Replaced,
     /// A link to the path in this argument.
     Linked(usize),
     Removed,
-    /// It gets another name.
+    /// Gets another name.
     Shared,
-    /// Its mode, owner, times or attributes.
+    /// Its mode, owner, times or attributes change.
     Altered {
         follows: bool,
     },
     AlteredOpen,
-    /// How another process is scheduled or limited, by its number in this argument.
+    /// The scheduling or limits of the process numbered in this argument.
     Process(usize),
     AllProcesses,
 }
@@ -251,7 +247,7 @@ impl Witness {
         Ok((witness, Reporter { socket: theirs, watched }))
     }
 
-    /// For an unconfined command: only what it starts.
+    /// For an unconfined command: watches only what it starts.
     pub fn of_starts(masks: &Masks) -> io::Result<(Self, Reporter)> {
         let (socket, theirs) = system::socket_pair()?;
         let witness = Self { socket: Some(socket), masks: masks.clone(), ..Self::default() };
@@ -262,7 +258,7 @@ impl Witness {
         self.listener.as_ref().or(self.socket.as_ref()).map(AsFd::as_fd)
     }
 
-    /// After a wait. Never blocks.
+    /// Handles events after a wait. Never blocks.
     pub fn look(&mut self, events: PollFlags) {
         if events.is_empty() {
             return;
@@ -290,7 +286,7 @@ impl Witness {
         }
     }
 
-    /// Notes what the call creates; returns whether it is refused.
+    /// Records what the call creates; returns whether it is refused.
     fn judge(&mut self, call: &WaitingCall<'_>) -> bool {
         if matches!(call.number, libc::SYS_execve | libc::SYS_execveat) {
             let why = starts::refusal(call, &self.masks);
@@ -321,7 +317,7 @@ impl Witness {
                 _ => {}
             }
             let Some(path) = self.text(call, path) else {
-                // A process that hides its memory could open what is hidden from it.
+                // A process that hides its memory could open hidden files.
                 refused |= self.is_blind && !self.hidden.is_empty();
                 continue;
             };
@@ -354,7 +350,7 @@ impl Witness {
             return false;
         }
         let folder = resolve(call.pid, base, path.parent().unwrap_or(Path::new("")));
-        // Otherwise the process is gone, and its number may be another's.
+        // Otherwise the process is gone, and its number may be reused.
         if !call.is_waiting() {
             return false;
         }
@@ -370,7 +366,7 @@ impl Witness {
         if change == Change::Removed {
             return is_in(&self.pinned);
         }
-        // What is there already is only opened; but what a server writes between its calls passes unseen.
+        // An existing file is only opened; but what a server writes to it between its calls isn't noticed otherwise.
         if change == Change::Created && handles::look(&folder, name).is_some() {
             return self.refuses_rules && is_rules_file(name);
         }
@@ -383,7 +379,7 @@ impl Witness {
 
     fn may_alter(&self, path: io::Result<PathBuf>) -> bool {
         match path {
-            // Pipes and memory are no files.
+            // Pipes and memory aren't files.
             Ok(path) => {
                 !path.is_absolute()
                     || path.to_string_lossy().starts_with("/memfd:")
@@ -393,7 +389,7 @@ impl Witness {
         }
     }
 
-    /// Whether an opened file would be created; by a server, also whether it is opened to write.
+    /// Whether opening a file would create it; for a server, also whether it opens for writing.
     fn creates(&mut self, call: &WaitingCall<'_>) -> bool {
         let mut in_memory = [0_u8; 8];
         let flags = match call.number {
@@ -410,7 +406,7 @@ impl Witness {
         flags & u64::from((libc::O_CREAT | writes).unsigned_abs()) != 0
     }
 
-    /// Whether it is, or leads to, what rules keep from the command. What is open already was allowed.
+    /// Whether it is, or leads to, a denied file. What is already open was allowed.
     fn hides(&self, pid: i32, base: Option<u64>, path: &Path) -> bool {
         if self.hidden.is_empty() {
             return false;
@@ -436,7 +432,7 @@ impl Witness {
 
     fn read(&mut self, call: &WaitingCall<'_>, at: usize, buffer: &mut [u8]) -> Option<usize> {
         let read = system::read_memory(call.pid, call.arguments[at], buffer);
-        // An address that isn't there fails the call itself.
+        // A wrong address makes the call itself fail.
         if read.as_ref().is_err_and(|error| error.raw_os_error() != Some(libc::EFAULT)) {
             self.is_blind |= call.is_waiting();
         }
