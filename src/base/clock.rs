@@ -1,4 +1,4 @@
-//! Wall-clock time in one place, so that records carry one format.
+//! Wall-clock time, so that all records use one format.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ pub fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// In UTC, such as `2026-11-25T21:00:00.5Z`; empty for a time that can't be.
+/// In UTC, such as `2026-11-25T21:00:00.5Z`; empty for an impossible time.
 pub fn utc(ms: u64) -> String {
     let at = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     at.map(|at| at.to_string()).unwrap_or_default()

@@ -1,12 +1,12 @@
-//! When a run has to be over (`--max-minutes`), counted from the start of the process.
+//! When a run must end (`--max-minutes`), counted from the start of the process.
 
 use std::time::{Duration, Instant};
 
 use crate::text;
 
-/// What a wait leaves for the work after it.
+/// Time that a wait leaves for the work after it.
 const RESERVE: Duration = Duration::from_secs(15);
-/// Shorter runs have no time for a word before the last.
+/// Shorter runs get no early reminder.
 const SHORT: Duration = Duration::from_secs(180);
 const LAST_WORDS: Duration = Duration::from_secs(30);
 
@@ -41,7 +41,7 @@ impl Deadline {
         minutes(self.limit)
     }
 
-    /// How far the run is: 0 at first, 1 when most of the time is used, 2 when it is nearly over.
+    /// How far the run is: 0 at first, 1 when most of the time is used, 2 when it is almost over.
     pub fn stage(&self) -> u8 {
         let (left, used) = (self.left(), self.limit.saturating_sub(self.left()));
         let last = (self.limit / 20).max(LAST_WORDS);

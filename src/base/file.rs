@@ -18,10 +18,10 @@ pub enum FileError {
     IsDirectory,
     #[error("is a {0}, not a file")]
     Special(&'static str),
-    /// The file system doesn't allow it.
+    /// Refused by the file system.
     #[error("{0}")]
     Denied(String),
-    /// Impossible for anyone.
+    /// Impossible for any user.
     #[error("{0}")]
     Unable(String),
     #[error("has {}, more than the limit of {}", text::human_bytes(*size), text::human_bytes(*limit))]
@@ -58,10 +58,10 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// Opens a regular file for reading. Checks the kind on the open handle, so nothing can be swapped in
-/// between, and opening can't block on a FIFO.
+/// Opens a regular file for reading. Checks the kind on the open handle, so that nothing can be swapped
+/// in between, and opening can't block on a FIFO.
 pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
-    // Opening some devices has side effects, so check before opening.
+    // Opening some devices has side effects, so check first.
     check_kind(&std::fs::metadata(path)?)?;
     let file = os::without_waiting(OpenOptions::new().read(true), true).open(path)?;
     let meta = file.metadata()?;
@@ -79,7 +79,7 @@ pub fn check_kind(meta: &Metadata) -> Result<(), FileError> {
     os::special_kind(meta).map_or(Ok(()), |kind| Err(FileError::Special(kind)))
 }
 
-/// Reads a regular file of at most `limit` bytes; the limit also applies if it grows meanwhile.
+/// Reads a regular file of at most `limit` bytes, even if it grows in the meantime.
 pub fn read(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), FileError> {
     let (file, meta) = open(path)?;
     Ok((read_all(file, &meta, limit)?, meta))
@@ -102,7 +102,6 @@ pub fn small_text(path: &Path, limit: u64) -> Option<String> {
     String::from_utf8(read(path, limit).ok()?.0).ok()
 }
 
-/// Reads a file that this program wrote, whatever its size.
 pub fn read_own(path: &Path) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     open(path)?.0.read_to_end(&mut bytes)?;
@@ -125,7 +124,7 @@ pub fn tail_from(path: &Path, start: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A missing file is fine.
+/// Succeeds if the file is missing.
 pub fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -142,13 +141,12 @@ pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> 
     os::private(options).open(path)
 }
 
-/// Like [`open_private`]; fails where there is something.
+/// Like [`open_private`]; fails if the path exists.
 pub fn create_private(path: &Path) -> io::Result<File> {
     open_private(OpenOptions::new().write(true).create_new(true), path)
 }
 
-/// Revokes others' access to a state folder, which earlier versions created without protection. Ignores
-/// missing folders and those of other users.
+/// Revokes others' access to a state folder created by an earlier version. Ignores missing folders and other users' folders.
 pub fn make_private(folder: &Path) {
     if let Ok(meta) = std::fs::metadata(folder)
         && meta.is_dir()

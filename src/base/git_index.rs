@@ -1,10 +1,9 @@
-//! Git's index, the list of the files that it tracks. In doubt (other kinds of index), nothing is understood.
+//! Git's index, the list of files that it tracks. Unusual kinds of index aren't parsed.
 
 use std::path::Path;
 
 use crate::system::os;
 
-/// What the index knows of a file's state on disk, and its object.
 #[derive(Clone, Copy, Debug)]
 pub struct Tracked {
     pub ctime: (u32, u32),
@@ -14,7 +13,7 @@ pub struct Tracked {
     pub oid: [u8; 20],
 }
 
-/// The entries of an index file, versions 2 to 4; `None` if anything in it is not understood.
+/// Parses an index file, versions 2 to 4; `None` if anything in it is unknown.
 pub fn parse(bytes: &[u8], mut take: impl FnMut(&Path, Tracked)) -> Option<()> {
     let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let version = word(4)?;
@@ -62,7 +61,7 @@ pub fn parse(bytes: &[u8], mut take: impl FnMut(&Path, Tracked)) -> Option<()> {
         };
         take(&os::path_of(name.clone()), tracked);
     }
-    // A split index has only a part; SHA-256 names would have been misread up to here.
+    // A split index has only a part of the entries; SHA-256 names would have been misread up to here.
     let mut rest = bytes.get(at..)?;
     while rest.len() > 20 {
         let kind = rest.get(..4)?;

@@ -1,5 +1,5 @@
-//! JSON-RPC 2.0, for editors (ACP) and language servers (LSP): messages, and our requests until they are answered.
-//! How messages are framed is a matter of the protocol above.
+//! JSON-RPC 2.0 for editors (ACP) and language servers (LSP): messages, and our requests until they are answered.
+//! The protocols above do the framing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -63,12 +63,11 @@ impl<R> OpenRequests<R> {
 
     pub fn answer(&self, id: i64, reply: R) {
         if let Some(sender) = self.0.lock().senders.remove(&id) {
-            // Fails only if nobody waits any more.
             let _ = sender.send(reply);
         }
     }
 
-    /// No more answers come: whoever waits hears it.
+    /// No more replies will come; all waiting requests fail.
     pub fn close(&self) {
         self.0.lock().senders.clear();
     }

@@ -1,9 +1,9 @@
-//! Work on many things at once.
+//! Work on many things in parallel.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The results in the order of `all`, by at most `most` threads.
+/// The results in the order of `all`, computed by at most `most` threads.
 pub fn map<T: Sync, R: Send>(all: &[T], most: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let worker = || {

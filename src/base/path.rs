@@ -1,4 +1,4 @@
-//! Resolves a typed path to the path to open, and whether that is inside the workspace. A link leading
+//! Resolves a typed path to the path to open, and whether it is inside the workspace. A link that leads
 //! outside counts as outside even if its target doesn't exist yet.
 
 use std::borrow::Cow;
@@ -36,7 +36,6 @@ pub fn definite(root: &Path, absolute: PathBuf) -> Resolved {
     Resolved { absolute, canonical, inside }
 }
 
-/// Removes `.` and `..` textually. `..` at the top stays at the top.
 pub fn normalize(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for component in path.components() {
@@ -52,12 +51,12 @@ pub fn normalize(path: &Path) -> PathBuf {
 }
 
 /// Follows links component by component, keeping what doesn't exist. A loop ends at its link (opening it
-/// fails). A relative path starts in the current folder, if that still exists.
+/// fails). A relative path starts in the current folder, if that exists.
 pub fn follow(path: &Path) -> PathBuf {
     follow_past(path, &mut HashSet::new())
 }
 
-/// Without looking again at what was seen to be no link.
+/// Like [`follow`], but doesn't check again what is known not to be a link.
 pub fn follow_past(path: &Path, no_links: &mut HashSet<OsString>) -> PathBuf {
     let start = if path.is_absolute() { Ok(PathBuf::from("/")) } else { std::env::current_dir() };
     let Ok(start) = start else { return path.to_owned() };
@@ -111,7 +110,7 @@ pub fn display(root: &Path, path: &Path) -> String {
     }
 }
 
-/// Whether the path exists and leads, links followed, outside `root`.
+/// Whether the path exists and, with links followed, is outside `root`.
 pub fn leads_out(path: &Path, root: &Path) -> bool {
     match (path.canonicalize(), root.canonicalize()) {
         (Ok(path), Ok(root)) => !path.starts_with(root),
@@ -129,8 +128,8 @@ pub fn on_one_line(name: &str) -> String {
         .collect()
 }
 
-/// The path as the disk spells it: names with control characters or invalid UTF-8 can't be typed exactly, and
-/// an accented letter may be stored as one character or as two. What doesn't exist stays as typed.
+/// The path as spelled on disk: names with control characters or invalid UTF-8 can't be typed exactly, and
+/// an accented letter may be stored as one character or two. What doesn't exist stays as typed.
 pub fn on_disk(absolute: &Path) -> PathBuf {
     let mut real = PathBuf::new();
     for part in absolute.components() {
@@ -155,14 +154,14 @@ fn spelled_otherwise(folder: &Path, typed: &str) -> Option<PathBuf> {
     fitting.next().filter(|_| fitting.next().is_none()).map(|entry| entry.path())
 }
 
-/// With each accented letter as one character, so that equal names compare equal.
+/// Composes each accented letter into one character, so that equal names compare equal.
 pub fn composed(name: &str) -> Cow<'_, str> {
     if name.is_ascii() { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
 const FILE_ENDINGS: &str = include_str!("file_endings.txt");
 
-/// Whether names of source, text, data or archive files end so, in lower case.
+/// Whether it is a lowercase extension of source, text, data or archive files.
 pub fn is_file_ending(ending: &str) -> bool {
     FILE_ENDINGS.split_whitespace().any(|known| known == ending)
 }
@@ -201,7 +200,7 @@ mod tests {
         let real = root.path().join(two).join("na\u{ef}ve.txt");
         assert_eq!(on_disk(&root.path().join(one).join("nai\u{308}ve.txt")), real);
         assert_eq!(on_disk(&root.path().join(one).join("new.txt")), root.path().join(two).join("new.txt"));
-        // Both exist: the one that was typed is meant.
+        // If both exist, the typed one is meant.
         std::fs::create_dir(root.path().join(one)).unwrap();
         assert_eq!(on_disk(&root.path().join(one)), root.path().join(one));
     }

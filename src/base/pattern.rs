@@ -1,5 +1,5 @@
-//! A built-in regular expression, compiled on first use. A mistake panics there: without the panic, a check
-//! would be silently disabled.
+//! A built-in regular expression, compiled on first use. A mistake in it panics, because a check would
+//! otherwise be disabled silently.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ impl Pattern {
         Self { source, compiled: OnceLock::new() }
     }
 
-    /// All matches in a text that contains a sign. For other texts the pattern isn't even compiled.
+    /// All matches in a text that contains a sign. For other texts, the pattern isn't even compiled.
     pub fn found_by<'t>(&'static self, signs: &[&str], text: &'t str) -> impl Iterator<Item = Captures<'t>> {
         let is_shown = signs.iter().any(|sign| text.contains(sign));
         is_shown.then(|| self.captures_iter(text)).into_iter().flatten()
@@ -29,7 +29,7 @@ impl Pattern {
 impl Deref for Pattern {
     type Target = Regex;
 
-    // The source is a constant, and a test compiles every pattern that guards something.
+    // The source is a constant, and a test compiles every pattern that protects something.
     #[allow(clippy::expect_used)]
     fn deref(&self) -> &Regex {
         self.compiled.get_or_init(|| {
@@ -38,8 +38,8 @@ impl Deref for Pattern {
     }
 }
 
-/// For a sentence or two. Compiling costs a tenth: nothing is prepared that pays off in long texts only, and where a pattern
-/// doesn't begin with `(?u)`, its classes and `\b` know ASCII alone.
+/// For a sentence or two. Compiles ten times as fast, without preparing what pays off only in long texts. Without `(?u)`
+/// at the start, classes and `\b` are ASCII only.
 #[derive(Debug)]
 pub struct PhrasePattern {
     source: &'static str,

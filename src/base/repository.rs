@@ -14,13 +14,13 @@ pub fn root(folder: &Path) -> Option<&Path> {
     root_below(folder, &ceilings)
 }
 
-/// The branch that is checked out at `folder`; `None` without a repository or on no branch.
+/// The branch checked out at `folder`; `None` without a repository or branch.
 pub fn branch(folder: &Path) -> Option<String> {
     let head = file::small_text(&git_folder(root(folder)?)?.join("HEAD"), MAX_POINTER_BYTES)?;
     head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 
-/// `.git`, or where the file of that name points (worktrees, submodules).
+/// `.git`, or the folder that a `.git` file points to (worktrees, submodules).
 pub fn git_folder(top: &Path) -> Option<PathBuf> {
     let git = top.join(".git");
     match file::small_text(&git, MAX_POINTER_BYTES) {

@@ -12,13 +12,12 @@ use super::pattern::Pattern;
 static TAGS: Pattern = Pattern::new(include_str!("tags.regex"));
 static CHANGED_TAGS: Pattern = Pattern::new(include_str!("changed_tags.regex"));
 
-/// Project text for a block of the program's own in a request: [`clean`], and unable to close that block or
-/// imitate another.
+/// Project text for a block of ours in a request: [`clean`], and can't close that block or imitate another.
 pub fn as_data(text: &str) -> String {
     without_tags(&clean(text)).into_owned()
 }
 
-/// What a tool shows: it can't pass for a block of the program's own.
+/// Tool output, changed so that it can't pass for a block of ours.
 pub fn without_tags(text: &str) -> Cow<'_, str> {
     match text.contains('<') {
         true => TAGS.replace_all(text, "‹$1"),
@@ -26,7 +25,7 @@ pub fn without_tags(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What the model copied from [`without_tags`], as it stands in `file`.
+/// Text that the model copied from [`without_tags`], as it is in `file`.
 pub fn with_tags<'a>(text: &'a str, file: &str) -> Cow<'a, str> {
     if !text.contains('‹') || CHANGED_TAGS.is_match(file) || !TAGS.is_match(file) {
         return Cow::Borrowed(text);
@@ -64,7 +63,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Like [`clean`], but for text that a user must consent to, where nothing may vanish: also shows control
+/// Like [`clean`] for text that a user must consent to, where nothing may vanish: also shows control
 /// characters (`<U+001B>`) and zero-width characters. Only `\r\n` becomes `\n`.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let hides = |c: char| needs_work(c) || takes_no_room(c);
@@ -79,7 +78,7 @@ pub fn deceptive(text: &str) -> usize {
     text.chars().filter(|c| is_deceptive(*c)).count()
 }
 
-/// Escapes what [`clean`] removes, such as `\u202e`: JSON keeps its value, other output is harmless.
+/// Escapes what [`clean`] removes, such as `\u202e`: JSON keeps its value, other output becomes harmless.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(needs_work) {
         return Cow::Borrowed(text);
@@ -116,7 +115,7 @@ fn needs_work(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_deceptive(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Characters that scripts and emoji need, but that invisibly change a command.
+/// Characters that scripts and emoji need, but that could change a command invisibly.
 fn takes_no_room(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{200c}' | '\u{200d}' | '\u{3164}'
@@ -130,7 +129,7 @@ fn is_deceptive(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// What follows an ESC.
+/// Skips what follows an ESC.
 pub fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
@@ -153,13 +152,13 @@ pub fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
     }
 }
 
-/// Skips parameters and the final byte of a control sequence; a broken one ends at a foreign character.
+/// Skips parameters and the final byte of a control sequence; an invalid one ends at the first foreign character.
 fn skip_csi(chars: &mut Peekable<Chars<'_>>) {
     while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
     chars.next_if(|c| matches!(c, '@'..='~'));
 }
 
-/// Skips an OSC, DCS, … up to BEL or ST, or the end of the line, so that it can't swallow the rest.
+/// Skips an OSC, DCS, … up to BEL, ST or the end of the line, so that it can't swallow the rest.
 fn skip_string(chars: &mut Peekable<Chars<'_>>) {
     while let Some(&c) = chars.peek() {
         match c {

@@ -1,5 +1,5 @@
-//! A string that must not be shown: no `Debug` print, log line or error message can leak keys and tokens in
-//! this type. Also names the environment variables with our own keys.
+//! A string that must not be shown: keys and tokens in this type can't leak through `Debug`, logs or error
+//! messages. Also names the environment variables with our own keys.
 
 use std::fmt;
 
@@ -7,10 +7,9 @@ use parking_lot::RwLock;
 /// Variables that the user's configuration declares as keys, whatever their names.
 static CONFIGURED: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
-/// Tokens that were fetched while the program runs.
+/// Tokens fetched at run time.
 static TOKENS: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
-/// Redacted from now on.
 pub fn add_token(token: &str) {
     TOKENS.write().push(token.to_owned());
 }
@@ -26,12 +25,12 @@ pub fn keep_from_children(name: &str) {
     }
 }
 
-/// `Debug` and `Display` never show it; [`Secret::expose`] is the only way to the text.
+/// `Debug` and `Display` never show it; only [`Secret::expose`] returns the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Trims surrounding whitespace (a key pasted with a newline is a common accident).
+    /// Trims surrounding whitespace, because keys are often pasted with a newline.
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
@@ -63,7 +62,7 @@ pub fn is_credential_name(name: &str) -> bool {
                            _ACCESS_KEY_ID _PAT _AUTH _COOKIE WEBHOOK_URL";
     const PARTS: [&str; 3] = ["SECRET_", "_TOKEN_", "PRIVATE_KEY"];
     const WHOLE: [&str; 3] = ["TOKEN", "SECRET", "APIKEY"];
-    // A public key is meant to be seen.
+    // Public keys aren't secret.
     let named = ENDINGS.split_whitespace().any(|ending| upper.ends_with(ending))
         || PARTS.iter().any(|part| upper.contains(part))
         || WHOLE.contains(&upper.as_str());
@@ -73,7 +72,7 @@ pub fn is_credential_name(name: &str) -> bool {
 /// Whether a value looks like a key, whatever its variable's name: a known issuer prefix, a private key, or
 /// an address with a password.
 fn is_credential_value(value: &str) -> bool {
-    // Anyone who knows the two addresses may post there.
+    // Anyone who knows the last two addresses can post there.
     const MARKS: &str = "sk- sk_live_ rk_live_ ghp_ gho_ ghs_ ghu_ github_pat_ glpat- xoxb- xoxp- AKIA \
                          ASIA npm_ hf_ AIza xapp- sk_test_ rk_test_ whsec_ dop_v1_ shpat_ glrt- pypi- \
                          dckr_pat_ gsk_ pplx- tvly- lin_api_ ya29. AGE-SECRET-KEY- eyJhbGciOi \
@@ -102,8 +101,8 @@ pub fn own_variables() -> Vec<std::ffi::OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| is_own_name(&name.to_string_lossy())).collect()
 }
 
-/// What child processes must not inherit: our own settings and every credential. A proxy address stays,
-/// password and all: without it nothing would be reachable.
+/// What child processes must not inherit: our own settings and every credential. Proxy addresses stay, even with a
+/// password, because nothing would be reachable without them.
 pub fn credential_variables() -> Vec<std::ffi::OsString> {
     std::env::vars_os()
         .filter(|(name, value)| {

@@ -1,8 +1,8 @@
-//! Cutting text without breaking characters or lines.
+//! Formats and shortens text for display.
 
 use percent_encoding::percent_decode_str;
 
-/// `text` cut to `max_chars` characters, ending in `…` if cut.
+/// `text` cut to `max_chars` characters, ending with `…` if cut.
 pub fn elide(text: &str, max_chars: usize) -> String {
     match text.char_indices().nth(max_chars) {
         None => text.to_owned(),

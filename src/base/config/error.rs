@@ -1,5 +1,3 @@
-//! A setting that can't be used.
-
 use thiserror::Error;
 
 /// An unusable setting; exit code 3.

@@ -1,18 +1,17 @@
-//! The `[keys]` table of the user's own file: which keys do what on the screen. Only knows its shape; actions
-//! are defined in `tui/terminal/key_table.rs`.
+//! The `[keys]` table of the user's own file: key bindings for the screen. Knows only its shape; actions are
+//! defined in `tui/terminal/key_table.rs`.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-/// One line, such as `history-search = ["ctrl-r", "alt-s"]`.
+/// One line of the table, such as `history-search = ["ctrl-r", "alt-s"]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyBinding {
     pub action: String,
-    /// As written; empty to leave the action without a key.
+    /// As written; empty to unbind the action.
     pub keys: Vec<String>,
-    /// Line in the file, from 1.
     pub line: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The language server table (data in `language_servers.toml`, with its sources) and what the user's
-//! configuration changes in it.
+//! The language server table (data in `language_servers.toml`, with its sources), and the changes that the user's
+//! configuration makes to it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,13 +16,13 @@ const SHIPPED: &str = include_str!("language_servers.toml");
 const PLUGIN_KEYS: [&str; 7] =
     ["command", "args", "extensionToLanguage", "env", "initializationOptions", "settings", "transport"];
 const PROJECT_PROGRAMS: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
-/// Trust in such a program is bound to its path and this many leading bytes.
+/// Trust in such a program is bound to its path and this many bytes of its beginning.
 const LAUNCHER_BYTES: u64 = 64 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LanguageServer {
-    /// Extensions or file names, with the protocol's language identifier.
+    /// Extensions or file names, with the protocol's language id.
     pub files: BTreeMap<String, String>,
     pub roots: Vec<String>,
     /// Programs with arguments, in order of preference.
@@ -32,7 +32,7 @@ pub struct LanguageServer {
     #[serde(skip_serializing_if = "Value::is_null")]
     pub settings: Value,
     pub environment: BTreeMap<String, String>,
-    /// Files that the project must have for all findings, and what to say without them.
+    /// Files that the project needs for complete findings, and what to say if they are missing.
     pub needs: BTreeMap<String, String>,
 }
 
@@ -76,7 +76,7 @@ struct PluginServer {
     settings: Value,
 }
 
-/// A plugin's rows, and what of them isn't understood.
+/// A plugin's rows, and which parts of it aren't supported.
 pub fn of_plugin(file: &AgentFile) -> (LanguageServers, Vec<String>) {
     let (mut rows, mut unknown) = (LanguageServers::new(), Vec::new());
     let parsed: Value = serde_json::from_str(&file.text).unwrap_or_default();
@@ -105,7 +105,7 @@ pub fn of_plugin(file: &AgentFile) -> (LanguageServers, Vec<String>) {
     (rows, unknown)
 }
 
-/// A plugin's row comes before those that have the same files; their programs serve where the plugin's isn't installed.
+/// Puts a plugin's row before those for the same files, whose programs are used if the plugin's isn't installed.
 fn put_before(rows: &mut LanguageServers, name: String, mut new: LanguageServer) {
     for known in rows.values_mut() {
         let before = known.files.len();
@@ -121,7 +121,7 @@ fn put_before(rows: &mut LanguageServers, name: String, mut new: LanguageServer)
     rows.insert(name, new);
 }
 
-/// The table with the plugins' rows and the configuration's changes; fields that a row leaves out keep their values.
+/// The table with plugins' rows and the configuration's changes; fields that a row leaves out keep their values.
 pub fn rows(setting: Option<&ServersSetting>, plugins: &[AgentFile]) -> LanguageServers {
     let mut rows: LanguageServers = toml::from_str(SHIPPED).unwrap_or_default();
     for (name, row) in plugins.iter().flat_map(|file| of_plugin(file).0) {
@@ -159,7 +159,7 @@ fn replace<T: Default + PartialEq>(mine: &mut T, given: T) {
     }
 }
 
-/// Servers that a project ships as its own programs, each with the first bytes of what would be started.
+/// Servers that a project ships as programs, each with the first bytes of its program.
 pub fn of_project(workspace: &Path) -> Vec<AgentFile> {
     let folders = PROJECT_PROGRAMS.map(|folder| workspace.join(folder));
     let folders: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();

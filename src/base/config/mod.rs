@@ -1,5 +1,5 @@
-//! Settings: reading the files (`files`), models and servers (`provider`), and validated sections (`settings`). No
-//! part of the program gets the full configuration, only its own section.
+//! Settings: reading the files (`files`), models and servers (`provider`), and validated sections (`settings`). Each
+//! part of the program gets only its own section.
 
 pub mod error;
 pub mod files;

@@ -7,7 +7,7 @@ use strum::{EnumString, IntoStaticStr};
 #[serde(rename_all = "lowercase")]
 #[strum(const_into_str, serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_mode)]
 pub enum Mode {
-    /// Shown as `normal`, since `auto` is a permission level.
+    /// Shown as `normal`, because `auto` is a permission level.
     #[default]
     #[serde(alias = "normal")]
     #[strum(to_string = "normal", serialize = "auto")]

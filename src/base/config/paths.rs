@@ -1,4 +1,4 @@
-//! Where configuration, state and cache are on this machine. Only names paths; creates nothing.
+//! Where configuration, state and cache are on this machine. Doesn't create anything.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,8 +14,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// `MYCODE_HOME` puts everything into one folder; else the XDG folders, else `~`, taken from the user
-    /// database if `HOME` isn't set.
+    /// `MYCODE_HOME` puts everything into one folder; otherwise the XDG folders or `~` (from the user
+    /// database if `HOME` isn't set).
     pub fn from_env() -> Self {
         Self::resolve(|name| env::var_os(name).filter(|value| !value.is_empty()), env::home_dir)
     }
@@ -25,7 +25,7 @@ impl Paths {
             let home = PathBuf::from(home);
             return Self { config: home.clone(), state: home.join("state") };
         }
-        // Never a folder that others can write to: a configuration planted there would redirect every prompt.
+        // Never a folder that others can write to, because a configuration planted there could redirect every prompt.
         let home = home().filter(|path| path.is_absolute()).unwrap_or_else(|| PathBuf::from("/"));
         let folder = |name: &str, fallback: &str| {
             var(name)
@@ -37,7 +37,7 @@ impl Paths {
         Self { config: folder("XDG_CONFIG_HOME", ".config"), state: folder("XDG_STATE_HOME", ".local/state") }
     }
 
-    /// The state folder of a workspace: its name for people, a hash of its path for uniqueness.
+    /// The state folder of a workspace: its name for people, and a hash of its path for uniqueness.
     pub fn project(&self, workspace: &Path) -> PathBuf {
         project_in(&self.projects(), workspace)
     }
@@ -58,7 +58,7 @@ impl Paths {
         self.state.join("prompts.jsonl")
     }
 
-    /// Added bundles of skills, hooks, commands, sub-agents and MCP servers.
+    /// Installed bundles of skills, hooks, commands, sub-agents and MCP servers.
     pub fn plugins(&self) -> PathBuf {
         self.state.join("plugins")
     }

@@ -21,14 +21,13 @@ pub struct PermissionLists {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSource {
-    /// As users read it.
     pub place: String,
     pub lists: PermissionLists,
-    /// Written for another program: a rule that can't be used is a notice, not an error.
+    /// Written for another program, so an unusable rule is a notice, not an error.
     pub foreign: bool,
 }
 
-/// The rules in Claude Code's settings, which have other entries too.
+/// The rules in Claude Code's settings.
 pub fn claude_lists(settings: &Value) -> PermissionLists {
     let list = |name: &str| {
         let all = settings["permissions"][name].as_array().into_iter().flatten();
@@ -38,14 +37,14 @@ pub fn claude_lists(settings: &Value) -> PermissionLists {
     PermissionLists { allow, ask, deny }
 }
 
-/// Further folders to work in, where they are.
+/// Additional folders to work in, with links followed.
 pub fn claude_folders(permissions: &Value, workspace: &Path) -> Vec<PathBuf> {
     let named = Vec::<String>::deserialize(&permissions["additionalDirectories"]).unwrap_or_default();
     let folder = |name: &String| path::resolve(workspace, name).canonical;
     named.iter().map(folder).filter(|folder| folder.is_dir()).collect()
 }
 
-/// What forbids and asks counts at once; what allows only if `trusted`, and never from the user's own file.
+/// Denials and questions always apply; allowances only if `trusted`, and never from the user's own file.
 pub fn of_others(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
     let of_claude = json_files::settings_of_user().into_iter().chain(json_files::settings(workspace));
     let of_claude = of_claude.filter_map(json_files::parsed);

@@ -1,4 +1,4 @@
-//! The validated sections of the configuration, each passed only to the part that needs it.
+//! The validated sections of the configuration; each part of the program gets only its own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::secret::Secret;
 #[serde(rename_all = "kebab-case")]
 #[strum(const_into_str, serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_provider)]
 pub enum ProviderKind {
-    /// OpenAI and compatible servers; the model table chooses the endpoint. The next two fix it.
+    /// OpenAI and compatible servers; the model table chooses the endpoint, which the next two variants fix.
     #[default]
     Openai,
     Chat,
     Responses,
     Anthropic,
-    /// Answers from a JSONL file; no network.
+    /// Answers from a JSONL file, without network.
     Scripted,
 }
 
@@ -43,18 +43,18 @@ impl ProviderKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolCalls {
-    /// As the dialect has them; as text where they are refused.
+    /// In the dialect's format, or as text if the server refuses that.
     #[default]
     Auto,
     Text,
 }
 
-/// What stands for a key and gives one when it is needed.
+/// Provides a key when it is needed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KeySource {
-    /// The user's own command prints it (`api_key_command`).
+    /// The user's own command, which prints a key (`api_key_command`).
     Command(Arc<str>),
-    /// Signed in with ChatGPT; the file with the account.
+    /// A ChatGPT sign-in, stored in this file.
     Account(PathBuf),
 }
 
@@ -64,12 +64,12 @@ pub struct ProviderSettings {
     /// Without a trailing slash, such as `https://api.openai.com/v1`.
     pub base_url: String,
     pub api_key: Option<Secret>,
-    /// In its stead.
+    /// Used instead of `api_key`.
     pub key_source: Option<KeySource>,
-    /// The key is a token for the `authorization` header, in Anthropic's dialect too.
+    /// The key is a token for the `authorization` header, even in Anthropic's dialect.
     pub bearer: bool,
     pub model: Arc<str>,
-    /// Asked instead of a default that the account can't use.
+    /// Fallbacks if the account can't use the default model.
     pub next_models: Vec<Arc<str>>,
     pub script: Option<PathBuf>,
     pub headers: Vec<(String, String)>,
@@ -77,9 +77,9 @@ pub struct ProviderSettings {
     pub idle_timeout_s: u64,
     /// Gives up on an unfinished answer after this time.
     pub answer_timeout_s: u64,
-    /// Tries per request, including the first.
+    /// Attempts per request, including the first.
     pub max_tries: u32,
-    /// Waits out limits and outages for so long; unset: limits only, for a few minutes.
+    /// How long to wait out rate limits and outages; if unset, only rate limits, for a few minutes.
     pub wait_s: Option<u64>,
     pub max_output_tokens: Option<u32>,
     pub temperature: Option<f32>,
@@ -96,7 +96,7 @@ impl ProviderSettings {
     }
 }
 
-/// From the strictest.
+/// Strictest first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, EnumString,
 )]
@@ -105,7 +105,7 @@ impl ProviderSettings {
 pub enum Permission {
     ReadOnly,
     Ask,
-    /// As `Ask`, but files in the workspace are edited without a question.
+    /// Like `Ask`, but files in the workspace are edited without asking.
     AcceptEdits,
     Auto,
     Full,
@@ -116,13 +116,12 @@ fn not_a_level(text: &str) -> String {
 }
 
 impl Permission {
-    /// The effective level in a mode: most modes are read-only.
+    /// The effective level in a mode, because most modes are read-only.
     pub fn in_mode(self, mode: Mode) -> Self {
         if mode.only_reads() { Self::ReadOnly } else { self }
     }
 }
 
-/// How much of the past stays verbatim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
@@ -140,14 +139,14 @@ pub enum Origin {
     User,
     Table,
     Server,
-    /// Learned from a request that the server refused as too long.
+    /// Learned when the server refused a request as too long.
     Error,
-    /// Recorded with a session's requests.
+    /// Recorded in the session.
     Session,
     Default,
 }
 
-/// What happens to reasoning if something before it changed.
+/// What happens to reasoning if something before it changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, EnumString)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_binding)]
@@ -167,10 +166,10 @@ pub struct ContextSettings {
     pub window_tokens: u64,
     pub window_origin: Origin,
     pub output_reserve_tokens: u64,
-    /// Share of the window at which compaction starts, 0–1; the same for small windows, which would otherwise
+    /// Share of the window at which compaction starts, 0–1. The same for small windows, which would otherwise
     /// be rewritten at every other request.
     pub compression_threshold: f64,
-    /// Share of the window below which compaction must land, 0–1.
+    /// Share of the window that compaction must get below, 0–1.
     pub low_water: f64,
     pub min_retain_rounds: usize,
     pub summary_timeout_s: u64,
@@ -179,12 +178,12 @@ pub struct ContextSettings {
     pub cached_price: f64,
     pub write_price: f64,
     pub cache_ms: u64,
-    /// Longer prompts cost a multiple, so the past is rewritten before this size.
+    /// Larger prompts cost a multiple, so the past is rewritten before this size.
     pub tier_tokens: Option<u64>,
     pub binding: Binding,
-    /// Reply tokens to request, if the server requires a number.
+    /// Reply tokens to request if the server requires a number.
     pub reply_tokens: Option<u32>,
-    /// Real tokens per estimated token, until the server has reported some.
+    /// Real tokens per estimated token, until the server reports some.
     pub token_ratio: f64,
 }
 
@@ -210,26 +209,26 @@ impl ContextSettings {
         }
     }
 
-    /// Largest request: the window minus the least that an answer needs.
+    /// The largest request: the window minus the minimum for an answer.
     pub fn room_tokens(&self) -> u64 {
         self.window_tokens - self.output_reserve_tokens.min(self.window_tokens / 8)
     }
 }
 
-/// Smaller windows also get shorter tool descriptions.
+/// Windows below this also get shorter tool descriptions.
 pub const TINY_WINDOW_TOKENS: u64 = 16_000;
 
 pub const SMALL_WINDOW_TOKENS: u64 = 32_000;
 
 pub const MIN_WINDOW_TOKENS: u64 = 4_096;
 
-/// No model has more: a larger figure is a typo, or a server's way of saying "unlimited".
+/// No model has more; a larger number is a typo, or a server's way of saying "unlimited".
 pub const MAX_WINDOW_TOKENS: u64 = 100_000_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Notify {
-    /// The bell, plus a notification if the terminal supports it.
+    /// The bell, and a notification if the terminal supports it.
     #[default]
     Auto,
     Bell,
@@ -243,7 +242,7 @@ pub struct ScreenSettings {
     pub mouse: bool,
     pub notify: Notify,
     pub theme: ThemeName,
-    /// For pasted pictures, and the text open in the editor.
+    /// For pasted pictures and the text open in the editor.
     pub folder: PathBuf,
     /// The user's configuration file, which stores choices made on the screen.
     pub config: PathBuf,
@@ -251,9 +250,9 @@ pub struct ScreenSettings {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebSettings {
-    /// Whether the model's server may search, which it bills.
+    /// Whether the model's server may search, which costs money.
     pub search: bool,
-    /// Hosts that may be fetched although their addresses are private.
+    /// Hosts that may be fetched despite private addresses.
     pub private_hosts: Vec<String>,
 }
 
@@ -264,35 +263,34 @@ pub enum WebSearchSetting {
     Provider,
 }
 
-/// Which notes go along with a task.
+/// Limits for the notes sent with a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoteLimits {
-    /// 0–1; open blockers always count as relevant.
+    /// 0–1; open blockers are always relevant.
     pub min_relevance: f64,
-    /// Of a small window at most a fortieth.
+    /// In a small window, at most a fortieth of it.
     pub max_tokens: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkSettings {
-    /// Folders outside the workspace whose files tools may read and change; canonical.
+    /// Canonical folders outside the workspace whose files tools may read and change.
     pub folders: Vec<PathBuf>,
     pub permission: Permission,
-    /// The administrator allows no higher one.
+    /// The highest level that the administrator allows.
     pub most_permission: Permission,
     pub mode: Mode,
     pub sandbox: bool,
     pub max_steps: u32,
-    /// How long a new task may wait for the files it seems to be about; `None` sends it without them.
+    /// How long a new task may wait for the files it seems to concern; `None` doesn't look for them.
     pub task_context: Option<Duration>,
-    /// Writes summaries instead of the main model.
     pub light_model: Option<Arc<str>>,
-    /// `None` sends a task without notes.
+    /// `None` sends no notes with a task.
     pub inject_notes: Option<NoteLimits>,
     /// Whether services that the model starts in `exec` may outlive it.
     pub keep_services: bool,
-    /// GPT models are offered `apply_patch`, too.
+    /// Also offers `apply_patch` to GPT models.
     pub patch_tool: bool,
-    /// Whether the model is told what the program saw of its work.
+    /// Whether the program may send the model reminders about its work.
     pub nudges: bool,
 }

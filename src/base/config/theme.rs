@@ -7,7 +7,7 @@ use strum::{EnumString, IntoStaticStr};
 #[serde(rename_all = "kebab-case")]
 #[strum(const_into_str, serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_theme)]
 pub enum ThemeName {
-    /// Dark or light, like the terminal's background; `Ansi` if that is unknown.
+    /// Dark or light like the terminal's background, or `Ansi` if that is unknown.
     #[default]
     Auto,
     Dark,

@@ -16,9 +16,9 @@ const TEMP_SUFFIX: &str = ".tmp";
 /// What must be on disk right before the new content replaces it.
 #[derive(Clone, Copy, Debug)]
 pub enum Expect<'a> {
-    /// Nothing: never overwrites a file that another program created.
+    /// Nothing, so that a file created by another program is never overwritten.
     Missing,
-    /// Exactly these bytes: never loses a change by another program.
+    /// Exactly these bytes, so that another program's change is never lost.
     Bytes(&'a [u8]),
     /// For files that only this program writes.
     Anything,
@@ -26,7 +26,7 @@ pub enum Expect<'a> {
 
 /// Replaces or creates `path` (links are followed; the folder must exist). A relative path starts in the current folder.
 ///
-/// A file with hard links, foreign ownership or attributes, or in a read-only folder, is rewritten in place, and restored
+/// A file with hard links, foreign ownership or attributes, or in a read-only folder, is rewritten in place and restored
 /// if that fails halfway; any other file is replaced by a rename.
 pub fn write(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let path = path::follow(path);
@@ -47,12 +47,12 @@ pub fn write_in(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> 
     write_as(folder, name, bytes, expect, Manner { most: 0o666, apart: false })
 }
 
-/// Like [`write_in()`], but leaves the file's other names as they are, and the caller syncs.
+/// Like [`write_in()`], but other names of the file keep its old content, and the caller syncs.
 pub fn write_apart(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     write_as(folder, name, bytes, expect, Manner { most: 0o666, apart: true })
 }
 
-/// Like [`write()`] for a state file: private to the user, as is its folder, which is created if needed.
+/// Like [`write()`] for a state file: the file and its folder, which is created if needed, are private to the user.
 pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let path = path::follow(path);
     if let Some(folder) = path.parent() {
@@ -93,7 +93,7 @@ fn write_as(
         let facts = os::facts(meta);
         let has_others = facts.names > 1;
         may_be_in_place = !(has_others && manner.apart);
-        // A new file takes only the name; the old one isn't changed.
+        // A new file only takes over the name; the old one isn't changed.
         if may_be_in_place {
             folder.may_write(name, facts.mode)?;
         }
@@ -157,7 +157,7 @@ fn other(error: io::Error) -> Refused {
     Refused::Other(error.into())
 }
 
-/// A new empty file, locked while open: the lock tells a running write from a killed one.
+/// A new empty file, locked while open, so that a running write can be told from a killed one.
 fn create_temp(folder: &Folder, mode: u32) -> Result<(OsString, File), FileError> {
     remove_abandoned(folder);
     let mut tries = 0;
@@ -174,9 +174,9 @@ fn create_temp(folder: &Folder, mode: u32) -> Result<(OsString, File), FileError
     }
 }
 
-/// Locks the file; returns whether no other process has it locked and it still has a name.
+/// Locks the file; returns whether no other process holds the lock and the file still has a name.
 fn is_free(file: &File) -> io::Result<bool> {
-    // On a file system without locks, other processes can't consider it abandoned either.
+    // Without locks on the file system, other processes can't consider it abandoned either.
     let held = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
     Ok(!held && os::facts(&file.metadata()?).names == 1)
 }
@@ -214,7 +214,7 @@ fn in_place(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Resu
         return Err(FileError::Changed);
     }
     if let Err(error) = overwrite(&mut file, bytes) {
-        // The old bytes fit before, so restoring them needs no space.
+        // Restoring the old bytes needs no additional space.
         let restored = overwrite(&mut file, &old);
         return Err(match (FileError::from(error), restored) {
             (error, Ok(())) => error,
@@ -233,7 +233,7 @@ fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     sync(file)
 }
 
-/// Some network file systems can't.
+/// Some network file systems can't sync.
 fn sync(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
@@ -304,7 +304,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let name = |id: &str| dir.path().join(format!("{TEMP_PREFIX}{id}{TEMP_SUFFIX}"));
         let (abandoned, held) = (name("0123456789abcdef"), name("00000000000000aa"));
-        // Others' names, and things that we never make.
+        // Other programs' names, and kinds that we never create.
         let others =
             [name("0123"), name("0123456789abcdeg"), dir.path().join(".mycode-0123456789abcdef.tmp")];
         let (link, subfolder) = (name("00000000000000bb"), name("00000000000000cc"));
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_bare_name_lies_in_the_current_folder() {
-        // The current folder of a test is the crate's; other tests run in this process, so it stays.
+        // Other tests run in this process, so don't change the current folder, which is the crate's.
         let name = format!("atomic-write-{}.tmp", std::process::id());
         for write in [write, write_private] {
             write(Path::new(&name), b"1", Expect::Missing).unwrap();

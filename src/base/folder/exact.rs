@@ -1,5 +1,5 @@
 //! Access to exactly this absolute path: fails if any part of it has become a link. For paths that were
-//! resolved and then judged.
+//! already resolved and judged.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use super::handle::{self, Folder};
 use crate::file::{self, FileError};
 
-/// Doesn't follow a link at the end.
 pub fn look(path: &Path) -> io::Result<Metadata> {
     handle::look(path)
 }

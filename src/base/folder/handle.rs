@@ -1,6 +1,6 @@
 //! An open folder: everything in it is accessed by name without following links, so a changed path can't redirect the work.
 //! Opened for each call, so that a recreated workspace is found. Anyone who may change a folder can replace it with a link at
-//! any time; a resolved path opened here leads to the place that was checked, or fails.
+//! any time; a resolved path opened here leads to the checked place, or fails.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
@@ -19,7 +19,7 @@ use crate::file::{self, FileError};
 pub struct Folder(OwnedFd);
 
 impl Folder {
-    /// Absolute path; no part of it may be a link.
+    /// `path` is absolute, and no part of it may be a link.
     pub fn open(path: &Path) -> io::Result<Self> {
         open_path(path, FOLDER).map(Self)
     }
@@ -81,7 +81,7 @@ impl Folder {
 
     /// Opens a regular file for reading. Checks the kind on the handle; opening never blocks.
     pub fn open_file(&self, name: &OsStr) -> Result<(File, Metadata), FileError> {
-        // Opening some devices has side effects, so check before opening.
+        // Opening some devices has side effects, so check first.
         file::check_kind(&self.look(name)?)?;
         let file = self.open_with(name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY, 0)?;
         let meta = file.metadata()?;
@@ -89,7 +89,6 @@ impl Folder {
         Ok((file, meta))
     }
 
-    /// Doesn't follow links.
     pub fn look(&self, name: &OsStr) -> io::Result<Metadata> {
         self.open_with(name, LOOK, 0)?.metadata()
     }
@@ -114,7 +113,7 @@ impl Folder {
         Ok(rustix::fs::openat(&self.0, ".", flags, Mode::empty())?)
     }
 
-    /// Returns false if the folder already existed.
+    /// Returns `false` if the folder already existed.
     pub fn make_folder(&self, name: &OsStr) -> io::Result<bool> {
         match rustix::fs::mkdirat(&self.0, one(name)?, Mode::from_bits_retain(0o777)) {
             Ok(()) => Ok(true),
@@ -127,7 +126,7 @@ impl Folder {
         Ok(rustix::fs::symlinkat(to, &self.0, one(name)?)?)
     }
 
-    /// Sets the permission bits of a file or folder in this one, also where they allow nothing.
+    /// Sets the permission bits of a file or folder in this one, even if it has none.
     pub fn set_mode(&self, name: &OsStr, mode: u32) -> io::Result<()> {
         match self.open_with(name, OFlags::RDONLY | OFlags::NONBLOCK, 0) {
             Ok(open) => open.set_permissions(Permissions::from_mode(mode)),
@@ -154,7 +153,7 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.0, one(from)?, &self.0, one(to)?)?)
     }
 
-    /// Renames to any folder, never replacing a file that appeared meanwhile ([`FileError::Exists`]).
+    /// Renames to any folder; never replaces a file that appeared in the meantime ([`FileError::Exists`]).
     pub fn rename_new(&self, from: &OsStr, other: &Self, to: &OsStr) -> Result<(), FileError> {
         let (from, to) = (one(from)?, one(to)?);
         match rustix::fs::renameat_with(&self.0, from, &other.0, to, RenameFlags::NOREPLACE) {
@@ -167,7 +166,7 @@ impl Folder {
                         Ok(())
                     }
                     Err(Errno::EXIST) => Err(FileError::Exists),
-                    // This file system can't do that either, so this last check is the best possible.
+                    // This file system doesn't support it, so a last check is the best possible.
                     Err(_) if other.look(to).is_ok() => Err(FileError::Exists),
                     Err(_) => Ok(rustix::fs::renameat(&self.0, from, &other.0, to).map_err(io::Error::from)?),
                 }
@@ -176,7 +175,7 @@ impl Folder {
         }
     }
 
-    /// A rename would replace a read-only file; this says whether a file of this mode may be changed.
+    /// Checks that a file of this mode may be changed, because a rename would replace even a read-only file.
     pub fn may_write(&self, name: &OsStr, mode: u32) -> Result<(), FileError> {
         let why = match rustix::fs::accessat(&self.0, name, rustix::fs::Access::WRITE_OK, AtFlags::empty()) {
             _ if mode & 0o222 == 0 => format!("is read-only (mode {mode:o})"),
@@ -189,13 +188,13 @@ impl Folder {
     }
 }
 
-/// Rejects paths: a name with a `/` could lead through a link.
+/// Rejects paths, because a name with a `/` could lead through a link.
 fn one(name: &OsStr) -> io::Result<&OsStr> {
     let single = !name.as_bytes().contains(&b'/') && name != "..";
     if single { Ok(name) } else { Err(Errno::INVAL.into()) }
 }
 
-/// For metadata only; doesn't follow links. Linux: needs no read permission, has no effect on devices.
+/// For metadata only; doesn't follow links. On Linux it needs no read permission and doesn't affect devices.
 #[cfg(target_os = "linux")]
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW);
 #[cfg(not(target_os = "linux"))]
@@ -220,14 +219,14 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_path(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map(File::from)
 }
 
-/// No part of it may be a link; `path` must be absolute and without `..`.
+/// `path` must be absolute, without `..`, and without links.
 fn open_path(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return Err(Errno::INVAL.into());
     }
     #[cfg(target_os = "linux")]
     match by_kernel(path, flags) {
-        // Kernels before 5.6 lack the call, and some containers forbid it.
+        // Kernels before 5.6 lack this call, and some containers forbid it.
         Err(Errno::NOSYS | Errno::PERM) => {}
         opened => return Ok(opened?),
     }
@@ -238,7 +237,7 @@ fn open_path(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
 fn by_kernel(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
     let how = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    // Without `NOFOLLOW`, which would report a link in place of a folder as "not a folder".
+    // `NOFOLLOW` would report a link in place of a folder as "not a folder".
     openat2(CWD, path, flags | OFlags::CLOEXEC, Mode::empty(), how)
 }
 
@@ -249,7 +248,7 @@ fn by_steps(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     while let Some(name) = names.next() {
         let flags = if names.peek().is_some() { FOLDER } else { flags };
         opened = openat(&opened, name, safe(flags), Mode::empty()).map_err(|error| {
-            // For a link in place of a folder, the system only reports "not a folder".
+            // For a link in place of a folder, the system reports only "not a folder".
             let found = statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW);
             let link = found.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
             if error == Errno::NOTDIR && link { Errno::LOOP } else { error }

@@ -1,4 +1,4 @@
-//! Takes the place of `folder/handle.rs` on Windows, where it can't be done yet: no folder opens.
+//! Replaces `folder/handle.rs` on Windows, where opening folders isn't supported yet.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};

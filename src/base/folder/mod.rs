@@ -1,4 +1,4 @@
-//! Folders as handles: what was judged gets opened, even if its path is replaced by a link meanwhile.
+//! Folders as handles: what was judged gets opened, even if its path is replaced by a link in the meantime.
 
 pub mod atomic_write;
 pub mod exact;

@@ -1,4 +1,4 @@
-//! Folders of ours in a project, for people to read. Git ignores them, unless the user changes that.
+//! Our folders in a project, for people to read. Git ignores them unless the user changes that.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

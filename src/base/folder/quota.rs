@@ -1,4 +1,4 @@
-//! Keeps folders from growing forever: removes old files, then the oldest until the quota is met.
+//! Limits the size of folders: removes old files, then the oldest until the quota is met.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ pub struct Quota {
 impl Quota {
     pub const STATE: Self = Self { keep: Duration::from_secs(7 * 24 * 3600), bytes: 500 << 20 };
 
-    /// Removes files under `folder` (`depth` levels down) that are too old, then the oldest that `may_go`
-    /// down to the quota. Skips what can't be read or removed. Walks the folder: call it off the hot path.
+    /// Removes files under `folder` (`depth` levels down) that are too old, then the oldest ones for which `may_go`, down to the
+    /// quota. Skips what can't be read or removed. Slow: walks the folder.
     pub fn clean(self, folder: &Path, depth: usize, now: SystemTime, may_go: impl Fn(&Path) -> bool) {
         let mut files: Vec<(SystemTime, u64, PathBuf)> = walkdir::WalkDir::new(folder)
             .max_depth(depth)
@@ -30,7 +30,7 @@ impl Quota {
         let mut total = 0_u64;
         for (modified, size, path) in files {
             total = total.saturating_add(size);
-            // A clock that was set back makes files from the future; they aren't old.
+            // After a clock was set back, files may be from the future; they aren't old.
             let old = now.duration_since(modified).is_ok_and(|age| age > self.keep);
             if old || total > self.bytes && may_go(&path) {
                 let _ = fs::remove_file(path);

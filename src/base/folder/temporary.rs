@@ -1,4 +1,4 @@
-//! Picks a folder for temporary files: never inside the user's project, whatever `TMPDIR` says.
+//! Picks a folder for temporary files, never inside the user's project, whatever `TMPDIR` says.
 
 use std::path::{Path, PathBuf};
 use std::{env, io};
@@ -14,7 +14,7 @@ pub fn folder_outside(workspace: &Path) -> io::Result<PathBuf> {
 fn outside(folders: impl Iterator<Item = PathBuf>, workspace: &Path) -> io::Result<PathBuf> {
     let mut found: Vec<PathBuf> = folders.filter_map(|folder| folder.canonicalize().ok()).collect();
     let fits = |folder: &PathBuf| !folder.starts_with(workspace) && os::is_writable(folder);
-    // If the workspace contains them all, such as `/`, use the first.
+    // If the workspace contains all of them (such as `/`), use the first.
     let at = found.iter().position(fits).unwrap_or(0);
     if found.is_empty() {
         return Err(io::Error::other("there is no folder for temporary files: set TMPDIR to one"));

@@ -1,4 +1,4 @@
-//! Changes to a state file that several processes change: read, changed and replaced without a loss.
+//! Lossless changes to a state file that several processes change.
 
 use std::fs::File;
 use std::io;
@@ -7,11 +7,11 @@ use std::path::Path;
 use super::atomic_write::{self, Expect};
 use crate::file::{self, FileError};
 
-/// The lock only holds off our own processes, and some file systems have none.
+/// Needed because the lock stops only our own processes, and some file systems have no locks.
 const ATTEMPTS: usize = 8;
 
-/// Writes what `change` makes of the content (`None` if there is no file yet); `None` leaves it as it is.
-/// Called again if another program changed the file meanwhile. The folder is locked until then.
+/// Writes what `change` makes of the content (`None` if there is no file); `None` leaves the file unchanged. Calls `change`
+/// again if another program changed the file in the meantime. The folder is locked meanwhile.
 pub fn update(
     path: &Path,
     mut change: impl FnMut(Option<&[u8]>) -> io::Result<Option<Vec<u8>>>,

@@ -1,5 +1,5 @@
 //! The last line of a truncated unified diff: how many lines are missing and what they did, so that the rest
-//! isn't taken for everything. Written in one place and parsed by the front ends.
+//! isn't taken for the whole. Front ends parse it.
 
 use crate::text::plural;
 
@@ -17,7 +17,7 @@ impl DiffCut {
         Self { lines: left_out.lines().count(), added: signed(b'+'), removed: signed(b'-') }
     }
 
-    /// Other lines of a diff never begin like this one.
+    /// No other line of a diff begins like this.
     pub fn line(self) -> String {
         let Self { lines, added, removed } = self;
         format!("… {} not shown (+{added} -{removed})", plural(lines, "more line"))

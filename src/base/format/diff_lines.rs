@@ -1,4 +1,4 @@
-//! Reads a unified diff line by line.
+//! Parses a unified diff line by line.
 
 use super::diff_cut::DiffCut;
 
@@ -6,7 +6,7 @@ use super::diff_cut::DiffCut;
 pub enum DiffLine<'a> {
     Header(&'a str),
     Hunk(&'a str),
-    /// The numbers are those of the line before and after the change; 0 without a hunk.
+    /// Line numbers before and after the change; 0 without a hunk.
     Row {
         sign: char,
         old: usize,
@@ -20,7 +20,7 @@ pub fn read(diff: &str) -> Vec<DiffLine<'_>> {
     let (mut lines, mut old, mut new) = (Vec::new(), 0, 0);
     let (mut old_left, mut new_left) = (0usize, 0usize);
     for line in diff.lines() {
-        // Inside a hunk, lines are counted: a removed line may look like a header.
+        // Lines inside a hunk are counted, because a removed line may look like a header.
         let within = match line.as_bytes().first() {
             Some(b'-') => old_left > 0,
             Some(b'+') => new_left > 0,

@@ -1,4 +1,4 @@
-//! Lossless decoding and encoding of text. A file is only edited as text if encoding the decoded text gives
+//! Lossless decoding and encoding of text. A file is edited as text only if encoding the decoded text gives
 //! exactly its bytes; everything else is binary.
 
 use std::collections::HashSet;
@@ -14,9 +14,9 @@ pub enum Encoding {
     Utf16Be,
     /// Western European; all 256 byte values are characters, so nothing is lost.
     Windows1252,
-    /// Another script with one or two bytes per character (windows-1251, Shift_JIS…), if evident.
+    /// Another script with one or two bytes per character (windows-1251, Shift_JIS…), if clearly recognizable.
     OtherScript(&'static encoding_rs::Encoding),
-    /// UTF-8 with some invalid bytes, each kept as one private-use character and written back unchanged.
+    /// UTF-8 with some invalid bytes, each kept as a private-use character and written back unchanged.
     DamagedUtf8,
 }
 
@@ -80,7 +80,7 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
             Err(_) => not_utf8(bytes),
         }
     };
-    // A NUL after the examined head also means binary data.
+    // A NUL anywhere means binary data.
     if text.contains('\0') || encode(&text, encoding).as_deref() != Ok(bytes) {
         return Err(NotText);
     }
@@ -96,7 +96,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, NotText> {
     char::decode_utf16(units).collect::<Result<String, _>>().map_err(|_| NotText)
 }
 
-/// Damaged UTF-8 if multi-byte characters are mostly valid, else Windows-1252.
+/// Damaged UTF-8 if multi-byte characters are mostly valid, otherwise Windows-1252.
 fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
     let mut valid = 0;
     let mut invalid = 0;
@@ -119,14 +119,14 @@ fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
     (text, Encoding::DamagedUtf8)
 }
 
-/// Fewer such characters prove nothing: two Western European letters look like one two-byte character, and
-/// each like a letter of another script.
+/// With fewer such characters the script is unclear: two Western European letters look like one two-byte character,
+/// and each one like a letter of another script.
 const TWO_BYTE_CHARACTERS: usize = 4;
 const ONE_BYTE_LETTERS: usize = 8;
-/// A Western language uses the same few letters of this kind repeatedly.
+/// A Western language repeats the same few letters of this kind.
 const DIFFERENT_LETTERS: usize = 6;
 
-/// Text of another script, if very likely and exactly reversible. As Western text it would survive too, but
+/// Text of another script, if very likely and exactly reversible. It would also survive as Western text, but
 /// an edit could split a two-byte character or add letters of the wrong script.
 fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
@@ -138,7 +138,7 @@ fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
     let sure = if encoding.is_single_byte() {
         let high = || text.chars().filter(|c| !c.is_ascii());
-        // Greek and later scripts; other Latin ones differ too little to be recognized by a few letters.
+        // Greek and later scripts; Latin ones can't be told apart by a few letters.
         let letters = || high().filter(|c| c.is_alphabetic() && u32::from(*c) >= 0x370);
         let count = letters().count();
         let different = letters().collect::<HashSet<_>>().len();
@@ -150,7 +150,7 @@ fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     (sure && exact).then(|| (text.into_owned(), Encoding::OtherScript(encoding)))
 }
 
-/// Whether it would be written as an invalid byte instead of itself.
+/// Whether it would be written as an invalid byte.
 pub fn is_stand_in(c: char) -> bool {
     (DAMAGE..DAMAGE + 256).contains(&u32::from(c))
 }

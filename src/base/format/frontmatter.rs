@@ -1,5 +1,5 @@
 //! The block between `---` lines at the top of notes, sub-agents, commands, skills and rules. A library
-//! parses it; changes are made line by line, so that unknown keys, comments and formatting stay byte for
+//! parses it; changes are made line by line, so that unknown keys, comments and formatting are preserved byte for
 //! byte. Every change is parsed again before it counts.
 
 use std::ops::Range;
@@ -14,7 +14,7 @@ const MAX_EVENTS: usize = 20_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoteParts<'a> {
-    /// Between the fences, with line endings; `None` without front matter.
+    /// The text between the fences, with line ends; `None` without front matter.
     pub head: Option<&'a str>,
     pub body: &'a str,
 }
@@ -57,8 +57,8 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Like [`read`] for heads written for other programs: an entry that isn't valid YAML (`a: b: c`, `**/*.rs`,
-/// tab-indented) is taken as text, with the indented lines below it.
+/// Like [`read`] for front matter written for other programs: an entry that isn't valid YAML (`a: b: c`, `**/*.rs`,
+/// tab-indented) becomes text, including the indented lines below it.
 pub fn read_lenient(head: &str) -> Result<Map<String, Value>, String> {
     read(head).or_else(|why| {
         let mut entries: Vec<String> = Vec::new();
@@ -122,7 +122,7 @@ pub fn written(head: &str, key: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// Sets these keys and leaves everything else unchanged. Adds front matter if there is none.
+/// Sets these keys and preserves everything else. Adds front matter if there is none.
 pub fn set(text: &str, changes: &[(&str, Value)]) -> Result<String, String> {
     let end = if text.split_inclusive('\n').next().is_some_and(|line| line.ends_with("\r\n")) {
         "\r\n"
@@ -170,7 +170,7 @@ fn set_one(head: &mut String, key: &str, value: &Value, end: &str) {
     }
 }
 
-/// The key's line and the lines below that belong to it. For repeated keys the last one counts.
+/// The key's line and the lines below that belong to it. If a key is repeated, the last one counts.
 fn entry(head: &str, key: &str) -> Option<Range<usize>> {
     let mut found: Option<Range<usize>> = None;
     let (mut at, mut open) = (0, false);
@@ -226,10 +226,10 @@ fn line_of(key: &str, value: &Value) -> String {
     format!("{key}: {value}")
 }
 
-/// A scalar: plain if the parser reads it back unchanged, else in JSON quotes, which are valid YAML.
+/// A scalar: plain if the parser reads it back unchanged, otherwise in JSON quotes, which are valid YAML.
 fn scalar(value: &Value, open: &str, close: &str) -> String {
     let Value::String(text) = value else { return value.to_string() };
-    // Older parsers take these for true and false.
+    // Older parsers read these as true and false.
     let truth = ["yes", "no", "on", "off", "y", "n"].contains(&text.to_lowercase().as_str());
     let list = if open.is_empty() { value.clone() } else { Value::from([value.clone()]) };
     let read_back = read(&format!("x: {open}{text}{close}\n"));

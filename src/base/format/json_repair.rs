@@ -1,10 +1,10 @@
-//! Repairs the slips that models make in JSON: raw line ends and unknown escapes in strings, commas too many or too few, a code
-//! fence around it, what Python and JavaScript write instead, one closing brace too many or too few. A text that was cut off is never closed: only the outermost brace is, and only behind a value
-//! that is surely whole.
+//! Repairs models' mistakes in JSON: raw line ends and unknown escapes in strings, too many or too few commas, a code
+//! fence around it, Python's and JavaScript's literals, one closing brace too many or too few. A truncated text is never
+//! completed: only the outermost brace is closed, and only after a value that is surely complete.
 
 use serde_json::Value;
 
-/// The object, if it differs from valid JSON only by these.
+/// The object; `None` if other mistakes remain.
 pub fn object(text: &str) -> Option<Value> {
     let text = without_fence(text.trim());
     let repaired = repaired(text)?;
@@ -25,7 +25,7 @@ fn repaired(text: &str) -> Option<String> {
         if quote.is_none() {
             let last = out.trim_end().chars().next_back().unwrap_or('{');
             match c {
-                // What a chat template puts behind a call.
+                // A chat template adds this after a call.
                 '<' if depth == 0 && rest.as_str().ends_with('>') && !rest.as_str().contains('{') => break,
                 '{' | '[' => depth += 1,
                 '}' | ']' if depth == 0 => continue,
@@ -96,7 +96,7 @@ fn repaired(text: &str) -> Option<String> {
     quote.is_none().then_some(out)
 }
 
-/// A word outside of quotes: a name, or a value as Python and JavaScript write it.
+/// An unquoted word: a name, or a literal of Python or JavaScript.
 fn literal(word: &str, behind: &str) -> Option<String> {
     if behind.trim_start().starts_with(':') {
         return Some(format!("\"{word}\""));

@@ -1,4 +1,4 @@
-//! Lists in a text file: `[NAME]` opens one, and each further line is an entry. Blank lines and comments (`#`) don't count.
+//! Lists in a text file: `[NAME]` opens one, and each further line is an entry. Blank lines and comments (`#`) are ignored.
 
 pub fn list<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let heading = format!("[{name}]");

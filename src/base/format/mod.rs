@@ -1,4 +1,4 @@
-//! Formats of other programs' files, byte for byte: text encodings, front matter, pictures, paths in JSON.
+//! Formats of other programs' files: text encodings, front matter, pictures, paths in JSON.
 
 pub mod diff_cut;
 pub mod diff_lines;

@@ -1,4 +1,4 @@
-//! Paths in JSON, for `#[serde(with = "path_text")]`: a string if they are text, else a list of bytes.
+//! Paths in JSON, for `#[serde(with = "path_text")]`: a string if valid UTF-8, otherwise a list of bytes.
 
 use std::path::{Path, PathBuf};
 

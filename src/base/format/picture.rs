@@ -1,5 +1,5 @@
 //! Prepares a picture for a model: decoded within limits, scaled to what models look at, small enough for a
-//! log. Doesn't trust the size that a file claims. Reads and computes: not for an async thread.
+//! log. Doesn't trust the size that a file claims. Blocks.
 
 use std::fs::File;
 use std::io::{Cursor, Seek as _};
@@ -87,7 +87,7 @@ pub fn from_bytes(bytes: Vec<u8>) -> Result<Picture, PictureError> {
             return Ok(made("image/png", &png));
         }
     }
-    // Re-encoded, which also removes metadata such as the location.
+    // Re-encoding also removes metadata such as the location.
     let plain = DynamicImage::ImageRgb8(picture.into_rgb8());
     let mut jpeg = Vec::new();
     for quality in [85, 70, 50] {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn bombs_and_damage() {
-        // A head that promises 60,000 × 60,000 pixels.
+        // A header that claims 60,000 × 60,000 pixels.
         let mut bomb = encoded(4, 4, ImageFormat::Png);
         bomb[16..20].copy_from_slice(&60_000_u32.to_be_bytes());
         bomb[20..24].copy_from_slice(&60_000_u32.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Settings of other agents and editors: TOML, or JSON that may have comments and trailing commas.
+//! Settings of other agents and editors: TOML, or JSON with comments and trailing commas.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::pattern::Pattern;
 
-/// A string, which is kept, or what is left out.
+/// Matches a string, which is kept, or a comment, which is removed.
 static COMMENT: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|//[^\n]*|/\*.*?(?:\*/|\z)"#);
 static TRAILING_COMMA: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|,(\s*[}\]])"#);
 

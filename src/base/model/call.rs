@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::format::json_repair;
 use crate::text::one_line;
 
-/// `args` is the model's text, verbatim even if it is invalid JSON: it is shown, logged and replayed exactly.
+/// `args` is the model's text, verbatim even if it is invalid JSON, because it is shown, logged and replayed exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's id, made unique within the session; pairs the call with its result.
@@ -18,7 +18,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// One line made from logged data, for resumed sessions.
+    /// One line from logged data, for resumed sessions.
     pub fn title(&self) -> String {
         let args: Value = serde_json::from_str(&self.args).unwrap_or_default();
         let key = ["command", "path", "pattern", "query", "id", "name", "description", "summary"]
@@ -31,7 +31,7 @@ impl ToolCall {
     }
 
     /// The arguments as a JSON object. Empty text and `null` count as `{}` (some servers send nothing for no
-    /// arguments), and an object inside a string as that object. The error goes back to the model.
+    /// arguments); an object inside a string is unwrapped. The error goes back to the model.
     pub fn parsed_args(&self) -> Result<Value, String> {
         let args = if self.args.trim().is_empty() { "{}" } else { &self.args };
         match serde_json::from_str::<Value>(args) {
@@ -50,7 +50,7 @@ impl ToolCall {
     }
 }
 
-/// What stands before the place of the error: the model is shown its broken call without arguments.
+/// The text before the error, because the model sees its broken call without arguments.
 fn near(args: &str, error: &serde_json::Error) -> String {
     let line = args.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let before = &line[..line.floor_char_boundary(error.column())];
@@ -60,7 +60,7 @@ fn near(args: &str, error: &serde_json::Error) -> String {
 
 const NEAR_CHARS: usize = 40;
 
-/// A tool's specification for the model: part of layer L1, byte-stable within a session.
+/// A tool's specification for the model; part of layer L1, byte-stable within a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: Arc<str>,

@@ -1,4 +1,4 @@
-//! The common form of every tool's answer, and the compact text that the model sees of it.
+//! The common form of every tool's answer, and the compact text that the model sees.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::facts::Facts;
 use super::observation::Observation;
 use crate::clock;
 
-/// `partial` means a usable result with a caveat (truncated, exit code ≠ 0, …).
+/// `partial` is a usable result with a caveat (truncated, exit code ≠ 0, …).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -39,7 +39,6 @@ pub enum ErrorCode {
     Interrupted,
 }
 
-/// The message tells the model how to repair the call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvelopeError {
     pub code: ErrorCode,
@@ -56,10 +55,10 @@ pub struct Envelope {
     /// The name of `body` in `data` when the full envelope is printed (`content`, `stdout`, …).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body_key: String,
-    /// The model sees all of it (after truncation at the tool boundary).
+    /// The model sees all of it (after truncation).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// What was done, why it is partial, what to do next. Empty if the body says it all.
+    /// What was done, why it is partial, what to do next. Empty if the body is enough.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +94,7 @@ impl Envelope {
         self
     }
 
-    /// A fact without a place in the tool's observation.
+    /// Adds a fact that has no field in the tool's observation.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.data.more.insert(key.to_owned(), value.into());
@@ -123,7 +122,7 @@ impl Envelope {
                     Some(error) => format!("error {}: {}", error.code.into_str(), error.message),
                     None => String::with_capacity(self.body.len() + self.text.len() + 3),
                 };
-                // Reminders stand behind the note, not in it.
+                // Reminders follow the note.
                 let at = self.text.find("<system-reminder>").unwrap_or(self.text.len());
                 let (note, reminders) = (self.text[..at].trim_end(), &self.text[at..]);
                 for (before, part, behind) in

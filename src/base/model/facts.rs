@@ -27,7 +27,7 @@ pub enum Touch {
 #[serde(from = "Map<String, Value>")]
 pub struct Facts {
     pub observation: Box<Observation>,
-    /// Facts that any tool's answer may have, and unknown ones.
+    /// Facts without a field in the observation.
     pub more: Map<String, Value>,
 }
 
@@ -44,7 +44,7 @@ impl Serialize for Facts {
 }
 
 impl Facts {
-    /// The facts of a tool's answer, as they are stored.
+    /// Reads a tool's stored facts.
     pub fn read(tool: &str, mut facts: Map<String, Value>) -> Self {
         let Some(observation) = Observation::read(tool, &facts) else { return facts.into() };
         let (_, known) = observation.stored();
@@ -91,7 +91,7 @@ impl Facts {
         Some((path.as_deref(), touch))
     }
 
-    /// What the call did with its path, unless it failed.
+    /// The call's path and what it did there, unless it failed.
     pub fn touched(&self) -> Option<(&str, Touch)> {
         let (path, touch) = self.about()?;
         Some((path?, touch))
@@ -186,7 +186,7 @@ impl Facts {
         }
     }
 
-    /// The file whose content the model now knows, and the content's hash.
+    /// The file whose content the model now knows, and its hash.
     pub fn content(&self) -> Option<(&str, &str)> {
         let (path, hash) = match (self.view(), self.change()) {
             (Some(view), _) => (&view.path, &view.hash),
@@ -196,7 +196,7 @@ impl Facts {
         Some((path.as_deref()?, hash.as_deref()?))
     }
 
-    /// Files of the workspace that the call changed besides its own path.
+    /// Files of the workspace that the call changed in addition to its own path.
     pub fn changed(&self) -> &[String] {
         let files = match &*self.observation {
             Observation::Command(command) => &command.changed,
@@ -291,7 +291,7 @@ mod tests {
             assert_eq!(read.envelope.data.touched(), None, "{tool}");
             assert_eq!(serde_json::to_string(&read).unwrap(), line);
         }
-        // Other agents' sessions and later versions have facts that the tool's observation has no place for.
+        // Other agents' sessions and later versions may have facts without a field in the observation.
         let more = r#"{"path":"a","exit_code":1,"new":true}"#;
         let read = Facts::read("Read", serde_json::from_str(more).unwrap());
         assert_eq!((read.touched(), read.exit_code()), (Some(("a", Touch::Read)), Some(1)));

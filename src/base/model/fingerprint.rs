@@ -1,6 +1,6 @@
 //! Fingerprints of what is sent: one per part of a request, and one of the full request made from those, so
-//! that a request that only grew isn't hashed again. Independent of provider dialects; the log keeps them,
-//! and a replay is checked against them.
+//! that a request that only grew isn't hashed again. Independent of provider dialects. They are stored in the log,
+//! and replays are checked against them.
 
 use std::fmt;
 
@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 
 use super::request::Request;
 
-/// The first half of a SHA-256.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint(u128);
 
@@ -73,7 +72,7 @@ impl Parts {
 
     pub fn whole(&self) -> Fingerprint {
         let mut bytes = Vec::with_capacity((self.system.len() + self.messages.len() + 2) * 16 + 16);
-        // The count keeps a system block from passing for a message.
+        // Without the count, a system block could pass for a message.
         bytes.extend((self.system.len() as u64).to_le_bytes());
         let all = self.system.iter().chain([&self.tools, &self.params]).chain(&self.messages);
         all.for_each(|part| bytes.extend(part.0.to_be_bytes()));

@@ -1,4 +1,4 @@
-//! Items (message, thought, call, result, summary), of which the session log and the history consist.
+//! Items (message, reasoning, call, result, summary), which make up the session log and the history.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::envelope::Envelope;
 use super::facts::Facts;
 use super::observation::Observation;
 
-/// An item's number in its session: the order of arrival, shown as `#12`. Never reused.
+/// An item's number in its session, in order of arrival, shown as `#12`. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 #[serde(transparent)]
 pub struct ItemId(pub u64);
@@ -30,7 +30,7 @@ pub struct UserMessage {
     /// Blocks added after the text, such as the `@file` reminder, each with its own tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injected: Vec<Arc<str>>,
-    /// Arrived during a running turn: continues that turn, doesn't begin a round.
+    /// Arrived during a running turn and continues it; doesn't begin a round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steering: bool,
 }
@@ -69,8 +69,8 @@ impl UserMessage {
     }
 }
 
-/// The model's visible or hidden thinking. `opaque` is the provider's signed or encrypted block, kept
-/// verbatim and only sent back to a provider of the same kind.
+/// The model's visible or hidden reasoning. `opaque` is the provider's signed or encrypted block, kept
+/// verbatim and sent back only to a provider of the same kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reasoning {
     pub text: Arc<str>,
@@ -86,7 +86,7 @@ pub struct ToolResult {
     pub envelope: Envelope,
 }
 
-/// The kind of its facts is only known by the tool.
+/// The type of the facts depends on the tool.
 #[derive(Deserialize)]
 struct StoredResult {
     call_id: Arc<str>,
@@ -101,7 +101,7 @@ impl From<StoredResult> for ToolResult {
 }
 
 impl ToolResult {
-    /// Facts without a type get that of the tool.
+    /// Facts without a type get the tool's.
     pub fn new(call_id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, mut envelope: Envelope) -> Self {
         let (call_id, tool) = (call_id.into(), tool.into());
         if *envelope.data.observation == Observation::Other {
@@ -119,7 +119,7 @@ pub struct Summary {
     pub state: Value,
 }
 
-/// How a model labels its text: interim or final. Some models need the label back.
+/// A model's label for its text: interim or final. Some models need it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyPhase {
@@ -127,7 +127,7 @@ pub enum ReplyPhase {
     FinalAnswer,
 }
 
-/// Something the program tells the model on its own initiative; it stays where it arose.
+/// Something that the program tells the model on its own initiative; it stays in place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reminder {
     pub about: ReminderTopic,
@@ -136,20 +136,20 @@ pub struct Reminder {
 
 pub const LEFT_OUT: &str = ", left out; Read it again";
 
-/// A picture from the user or a Read, as sent. Small enough for the log, from which alone requests are rebuilt.
+/// A picture from the user or a Read, as sent. Small enough for the log, from which requests are rebuilt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Image {
     pub path: Arc<str>,
     pub media_type: Arc<str>,
     pub width: u32,
     pub height: u32,
-    /// For the current model, by its vendor's rule.
+    /// By the rule of the current model's vendor.
     pub tokens: u32,
     pub data: Arc<str>,
 }
 
 impl Image {
-    /// The text in its place if it can't be shown; `why` says why.
+    /// The text in its place if it can't be shown; `why` gives the reason.
     pub fn placeholder(&self, why: &str) -> String {
         format!("[image {} {}×{}{why}]", self.path, self.width, self.height)
     }
@@ -158,7 +158,7 @@ impl Image {
         format!("data:{};base64,{}", self.media_type, self.data)
     }
 
-    /// The most tokens by any vendor's rule.
+    /// The most tokens that any vendor's rule gives.
     pub fn most_tokens(&self) -> u32 {
         let pixels = self.width.saturating_mul(self.height) / 750;
         let patches = self.width.div_ceil(28).saturating_mul(self.height.div_ceil(28));
@@ -177,11 +177,11 @@ pub enum ReminderTopic {
     Permission,
     Mode,
     Steps,
-    /// The past of the turn is about to be folded.
+    /// The turn's past is about to be folded.
     Fold,
     Hooks,
     Findings,
-    /// What the run shows before it ends: unchecked changes, open todos, missing files.
+    /// What the program noticed at the end: unchecked changes, open todos, missing files.
     Finish,
     Cut,
     /// A reply without a call that isn't an end.
@@ -189,13 +189,13 @@ pub enum ReminderTopic {
     Repeat,
     Deadline,
     Review,
-    /// What the goal's check said; begins a round.
+    /// The goal's check result; begins a round.
     Goal,
     Agents,
 }
 
 impl ReminderTopic {
-    /// Whether all its text is the program's own: others can write files and hook output.
+    /// Whether all of its text is ours; others can write files and hook output.
     pub fn is_ours(self) -> bool {
         !matches!(
             self,
@@ -209,7 +209,7 @@ impl ReminderTopic {
     }
 }
 
-/// One thing in a session, as `{"user": {…}}`: an outer tag lets a long log be parsed without buffering each value.
+/// Stored as `{"user": {…}}`: with an outer tag, a long log can be parsed without buffering each value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Item {
@@ -258,7 +258,7 @@ impl Item {
         }
     }
 
-    /// Whether it is a user message that isn't steering, or what the goal's check said.
+    /// Whether it is a user message that isn't steering, or a goal's check result.
     pub fn begins_round(&self) -> bool {
         match self {
             Self::User(message) => !message.steering,

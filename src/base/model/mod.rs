@@ -1,5 +1,5 @@
-//! Shared data types: items, calls, requests, stream events, usage, envelopes. Plain serde data; knows no
-//! provider's wire format and does no I/O.
+//! Shared data types: items, calls, requests, stream events, usage, envelopes. Plain serde data without I/O and
+//! without any provider's wire format.
 
 pub mod call;
 pub mod envelope;

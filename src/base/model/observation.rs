@@ -1,4 +1,4 @@
-//! What a tool observed, by kind: made by the tool with types, stored as one flat JSON object.
+//! What a tool observed, by kind: typed in the program, stored as one flat JSON object.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -33,7 +33,7 @@ pub enum Operation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     pub path: Option<String>,
-    /// Missing in sessions of other agents, where a change that didn't fail was applied.
+    /// Missing in other agents' sessions, where a change that didn't fail was applied.
     pub applied: Option<bool>,
     pub operation: Option<Operation>,
     pub hash: Option<String>,
@@ -68,7 +68,7 @@ pub enum CheckKind {
     Test,
     Build,
     Lint,
-    /// The project's own code ran.
+    /// The project's own code was run.
     Run,
 }
 
@@ -80,7 +80,7 @@ pub struct Check {
     /// What it is limited to: files, packages, filters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
-    /// Its exit code is the command's: nothing else runs after it.
+    /// Whether the command's exit code is that of the check, because nothing runs after it.
     pub decides: bool,
 }
 
@@ -94,13 +94,13 @@ pub struct Command {
     pub cwd: Option<String>,
     pub duration_ms: Option<u64>,
     pub output_bytes: Option<u64>,
-    /// If the output is only lines of one file.
+    /// Set if the output is only lines of one file.
     pub view: Option<Box<View>>,
     pub running: Option<bool>,
     pub full_output_path: Option<String>,
     pub truncated: Option<bool>,
     pub output_lines: Option<u64>,
-    /// Files of the workspace that it changed, as far as they are worth listing.
+    /// Files of the workspace that it changed, if worth listing.
     pub changed: Option<Vec<String>>,
     pub check: Option<Check>,
 }
@@ -159,7 +159,7 @@ pub struct Noted {
     pub ids: Option<Vec<String>>,
 }
 
-/// A sub-agent's work, also for a skill.
+/// A sub-agent's work, or a skill's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delegated {
     pub agent: Option<String>,
@@ -181,7 +181,7 @@ pub struct Web {
     pub usage: Option<Usage>,
 }
 
-/// Read by the name of the tool.
+/// The tool's name determines the variant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Observation {
     Read(View),
@@ -204,7 +204,7 @@ pub enum Observation {
     Skill(Delegated),
     #[serde(rename = "WebFetch", alias = "WebSearch")]
     Web(Web),
-    /// Of an unknown tool, or damaged: all its facts are in [`Facts::more`](super::facts::Facts).
+    /// An unknown tool or damaged facts; all are in [`Facts::more`](super::facts::Facts).
     #[default]
     Other,
 }

@@ -1,4 +1,4 @@
-//! The interface between the agent and a model server, and its failures.
+//! The interface between the agent and a model server, and its errors.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::pattern::Pattern;
 pub type ReplyStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
 pub trait Provider: Send + Sync {
-    /// Sends `request` and streams the answer. Retries where that is safe ([`ProviderError::retry`]),
+    /// Sends `request` and streams the answer. Retries if that is safe ([`ProviderError::retry`]),
     /// announcing each retry as `Restarted`; the first `Err` is final and ends the stream.
     fn stream(&self, request: &Request) -> ReplyStream;
 
@@ -60,7 +60,7 @@ pub enum ProviderError {
     Script(String),
     #[error("{0}")]
     Setup(String),
-    /// The run may not cost more, or nobody knows what the request would cost.
+    /// The run must not cost more, or the cost of the request is unknown.
     #[error("{0}")]
     CostLimit(String),
 }
@@ -84,7 +84,7 @@ impl ProviderError {
         }
     }
 
-    /// Whether it passes by itself: nothing answers, or the server has too much to do.
+    /// Whether it passes by itself: nothing answers, or the server is overloaded.
     pub fn is_outage(&self) -> bool {
         match self {
             Self::Connect { .. } | Self::RateLimited { .. } => true,
@@ -98,7 +98,7 @@ impl ProviderError {
         window_in(message)
     }
 
-    /// What the user can do about it. `kept`: the message is in the session, so it can continue from there.
+    /// What the user can do. `kept`: the message is in the session, so it can continue from there.
     pub fn hint(&self, kept: bool) -> String {
         let again = if kept { "say \"continue\" to resume" } else { "send the message again" };
         match self {
@@ -175,9 +175,9 @@ static WAYS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     ways.iter().filter_map(|way| Regex::new(way).ok()).collect()
 });
 
-/// The window that a server names when it refuses a request as too long, where the words around a number say that it is one.
+/// The window that a server names when it refuses a request as too long, recognized by the words around the number.
 fn window_in(message: &str) -> Option<u64> {
-    // `200,000` is one number.
+    // Read `200,000` as one number.
     let plain = thousands(&message.to_lowercase());
     WAYS.iter().find_map(|way| way.captures(&plain)?.get(1)?.as_str().parse().ok())
 }

@@ -1,4 +1,4 @@
-//! A request in no provider's dialect. Built by the context builder, translated by a provider.
+//! A request independent of dialects. Built by the context builder, translated by a provider.
 
 use std::sync::Arc;
 
@@ -35,11 +35,11 @@ impl Serialize for AssistantText {
     }
 }
 
-/// Providers join adjacent ones if their dialect requires it (an assistant's reasoning, text and calls; several results).
+/// Providers join adjacent ones if their dialect requires it (reasoning, text and calls of a reply; several results).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Message {
     User(Arc<str>),
-    /// The program's own words: a system message if the model accepts one in the middle.
+    /// The program's own text; a system message, if the model accepts one in the middle.
     System(Arc<str>),
     Assistant(AssistantText),
     Reasoning(Arc<Reasoning>),
@@ -49,11 +49,10 @@ pub enum Message {
         text: Arc<str>,
         error: bool,
     },
-    /// Shown by the user or by the preceding result.
     Image(Arc<Image>),
 }
 
-/// A system message as part of the user's text, for models that accept none in the middle.
+/// A system message as part of the user's text, for models that don't accept one in the middle.
 pub fn reminder(text: &str) -> String {
     format!("<system-reminder>{text}</system-reminder>")
 }
@@ -67,7 +66,7 @@ pub struct Params {
     pub reasoning_effort: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbosity: Option<Arc<str>>,
-    /// What the answer must be valid against, where the model can be bound to it.
+    /// The schema for the answer, if the model can be bound to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<Value>>,
     /// The cached prefix should outlive the user's pauses, if that can be requested.
@@ -81,8 +80,8 @@ pub struct Request {
     pub system: Vec<Block>,
     pub tools: Arc<[ToolSpec]>,
     pub messages: Vec<Message>,
-    /// Prompt-cache marks for dialects that bill them: message counts after which the prefix is worth caching
-    /// (ascending, at most three; the system and tools always are).
+    /// Prompt cache marks for dialects that bill them: message counts after which the prefix is worth caching
+    /// (ascending, at most three; system and tools always are).
     pub cache_marks: Vec<usize>,
     pub params: Params,
 }

@@ -1,4 +1,4 @@
-//! What a provider streams while it answers. Deltas are only shown; a finished item enters history.
+//! What a provider streams while it answers. Deltas are only shown; finished items enter the history.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ pub enum StreamEvent {
     TextDelta(String),
     /// The next piece of the reasoning.
     ReasoningDelta(String),
-    /// A tool call has started; its arguments are still arriving.
+    /// A call has started; its arguments are still arriving.
     CallStarted { name: String },
     /// Bytes of a call's arguments so far, for progress display.
     CallProgress { bytes: usize },
     /// A finished `Assistant`, `Reasoning` or `ToolCall` item, in the model's order.
     Item(Item),
-    /// No piece of the answer has arrived for some time; gives up after `left` more, if ever. `alive`: bytes still arrive.
+    /// No data of the answer for some time; gives up after `left` more, if ever. `alive`: other bytes still arrive.
     Silent { since: Duration, left: Option<Duration>, alive: bool },
-    /// Everything since the start of this answer is void: the request will be sent again.
+    /// Everything since the start of this answer is void; the request will be sent again.
     Restarted {
         attempt: u32,
-        /// Total tries, if the next ones fail in the same way.
+        /// Total attempts, if the next ones fail in the same way.
         of: u32,
         wait: Duration,
         reason: String,

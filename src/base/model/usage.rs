@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     pub input: u64,
-    /// The part of `input` served from the prompt cache.
+    /// The part of `input` read from the prompt cache.
     #[serde(default)]
     pub cached: u64,
     /// The part of `input` written to the prompt cache (more expensive with some providers).
@@ -45,15 +45,15 @@ impl Usage {
     }
 }
 
-/// Which of a model's prices a cost has.
+/// Which of a model's prices a cost is based on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PriceUsed {
     #[default]
     Usual,
-    /// From a day on.
+    /// A price that applies from a certain day on.
     Later,
-    /// At hours that cost more.
+    /// At hours with higher prices.
     Peak,
     Mixed,
 }
@@ -79,12 +79,12 @@ pub enum FinishReason {
     Stop,
     ToolCalls,
     Length,
-    /// The window was reached, according to the server.
+    /// The server says that the window is full.
     WindowFull,
     ContentFilter,
     /// The model declined to answer; the reason, if the server gives one.
     Refused(String),
-    /// The server wants the same request again with its output so far.
+    /// The server wants the same request again, with its output so far.
     Paused,
     Other(String),
 }

@@ -1,5 +1,5 @@
-//! Runs the user's git, with the user's settings but without hooks: a model may just have written one, and it would run
-//! outside the sandbox. There is no one to answer a question, and it has a time limit.
+//! Runs git with the user's settings but without hooks: a model may just have written one, and it would run
+//! outside the sandbox. Nobody can answer questions, and there is a time limit.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::secret;
 use crate::text::one_line;
 
 const LIMIT: Duration = Duration::from_secs(300);
-/// Without a name git refuses these.
+/// These fail without a user name.
 const MAKES_COMMITS: [&str; 4] = ["commit", "commit-tree", "merge", "rebase"];
 
 #[derive(Debug, Error)]
@@ -34,7 +34,7 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// What to do; `otherwise` if git is there.
+    /// What to do; `otherwise` if git is installed.
     pub fn hint(&self, otherwise: &'static str) -> &'static str {
         if matches!(self, Self::NotStarted(_)) { "install git" } else { otherwise }
     }
@@ -44,14 +44,14 @@ pub async fn run(folder: &Path, args: &[&str]) -> Result<String, GitError> {
     run_with(folder, args, None).await
 }
 
-/// With `index` in place of the repository's own.
+/// Uses `index` in place of the repository's own.
 pub async fn run_with(folder: &Path, args: &[&str], index: Option<&Path>) -> Result<String, GitError> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(["-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never"]);
     command.args(args);
     command.envs([("GIT_EDITOR", "true"), ("GIT_SEQUENCE_EDITOR", "true"), ("GIT_TERMINAL_PROMPT", "0")]);
     command.envs(index.map(|index| (OsStr::new("GIT_INDEX_FILE"), index)));
-    // What it says is read.
+    // Its output is parsed.
     command.env("LC_ALL", "C");
     for name in secret::own_variables() {
         command.env_remove(name);
@@ -65,7 +65,7 @@ pub async fn run_with(folder: &Path, args: &[&str], index: Option<&Path>) -> Res
             command.env(format!("GIT_{role}_NAME"), "mycode").env(format!("GIT_{role}_EMAIL"), &email);
         }
     }
-    // Git asks for it last; containers often know no other.
+    // Git tries this variable last; in containers, it is often the only source.
     command.env("EMAIL", email);
     output(command, name).await
 }
@@ -94,7 +94,7 @@ async fn output(mut command: Command, name: &str) -> Result<String, GitError> {
 mod tests {
     use super::*;
 
-    /// Paused time moves on by itself while the program sleeps.
+    /// Paused time moves on while the program sleeps.
     #[tokio::test(start_paused = true)]
     async fn git_has_a_time_limit() {
         let mut hangs = Command::new("sleep");

@@ -1,11 +1,11 @@
-//! Facts about the machine, read from files: no program is started.
+//! Facts about the machine, read from files; no program is started.
 
 use std::path::Path;
 
 use crate::file;
 use crate::system::os;
 
-/// Such as `Debian 12`; else the kind of system.
+/// Such as `Debian 12`, or otherwise the kind of system.
 pub fn system() -> String {
     let release = file::small_text(Path::new("/etc/os-release"), 8 * 1024).unwrap_or_default();
     let field = |name: &str| {
@@ -21,7 +21,7 @@ pub fn system() -> String {
     }
 }
 
-/// Names this boot of the machine and the container: elsewhere, the same process number is another process.
+/// Identifies this boot and container, because process numbers are valid only there.
 pub fn boot() -> String {
     let boot = file::small_text(Path::new("/proc/sys/kernel/random/boot_id"), 64).unwrap_or_default();
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();

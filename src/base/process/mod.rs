@@ -1,4 +1,4 @@
-//! Child processes: run with limits and timeouts, and ended with everything they started.
+//! Child processes: run with limits and timeouts, and ended together with everything they started.
 
 pub mod git;
 pub mod machine;

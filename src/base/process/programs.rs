@@ -1,4 +1,4 @@
-//! Which programs are installed, by looking along `PATH`: none is started. And the user's own editor.
+//! Which programs are installed, found along `PATH` without starting any; and the user's own editor.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ pub fn is_installed(name: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.is_absolute() && is_executable(&folder.join(name)))
 }
 
-/// What runs command lines: small containers have only `sh`.
+/// Runs command lines; small containers have only `sh`.
 pub fn shell() -> &'static str {
     static SHELL: LazyLock<&str> = LazyLock::new(|| if is_installed("bash") { "bash" } else { "sh" });
     *SHELL
 }
 
-/// Our own program. Linux marks the name of one that an update has replaced; then it is the new one.
+/// Our own program. If an update replaced it, Linux marks the name; the new program is used then.
 pub fn own() -> io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     let unmarked = path.to_str().and_then(|path| path.strip_suffix(" (deleted)"));
@@ -29,7 +29,7 @@ pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && os::facts(&meta).mode & 0o111 != 0)
 }
 
-/// What does the work of a program that is missing, if that is installed.
+/// An installed program that can do the work of a missing one.
 pub fn instead_of(name: &str) -> Option<&'static str> {
     let rows = include_str!("instead.txt").lines().filter_map(|line| {
         let (missing, rest) = line.split_once(' ')?;
@@ -41,7 +41,7 @@ pub fn instead_of(name: &str) -> Option<&'static str> {
         .map(|(.., how)| how)
 }
 
-/// The editor's name from `$VISUAL`, else `$EDITOR`, in a terminal else `vi`, and the command that opens `file` in it.
+/// The editor's name (`$VISUAL`, `$EDITOR`, or `vi` in a terminal), and the command that opens `file` in it.
 pub fn editor(file: &Path) -> Option<(String, Command)> {
     let set = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let in_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();

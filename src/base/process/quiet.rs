@@ -1,5 +1,5 @@
-//! The environment in which programs ask nothing, page nothing and draw no progress. `CI` and `NO_COLOR` are left
-//! alone: test suites behave differently under them.
+//! An environment in which programs don't ask, page or draw progress. `CI` and `NO_COLOR` aren't set, because test
+//! suites behave differently under them.
 
 use std::ffi::OsString;
 

@@ -13,11 +13,11 @@ use super::{programs, timeout};
 use crate::system::facts::ProcessFacts;
 use crate::system::os::{self, Handle, Signal};
 
-/// Of a name in `/proc/PID/comm`.
+/// Length limit of a name in `/proc/PID/comm`.
 const COMM_BYTES: usize = 15;
 const LSOF: Duration = Duration::from_secs(5);
 
-/// Identified by start time too, because numbers are reused.
+/// Identified by start time as well, because numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Process {
     pid: i32,
@@ -55,8 +55,8 @@ pub fn family(leader: i32) -> Vec<Process> {
         .collect()
 }
 
-/// The process of our program that has locked a file, by `/proc/locks` (proc_locks(5): kind, mode, process,
-/// `major:minor:inode`); without that, one that has it open.
+/// The process of our program that has locked a file, from `/proc/locks` (proc_locks(5): kind, mode, process,
+/// `major:minor:inode`) or, if that is missing, one that has it open.
 pub fn holder(file: &Path) -> Option<i32> {
     let own = programs::own().ok()?;
     let name = own.file_name()?.to_string_lossy();
@@ -70,7 +70,7 @@ pub fn holder(file: &Path) -> Option<i32> {
     locks.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [_, "FLOCK", _, _, process, place, ..] = words.as_slice() else { return None };
-        // Its `exe` is closed to other programs of this user.
+        // Its `exe` can't be read by other programs of this user.
         let program = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
         let is_ours = name.as_bytes().chunks(COMM_BYTES).next() == Some(program.trim_end().as_bytes());
         let is_it = place.rsplit(':').next() == Some(&inode) && is_ours;
@@ -84,7 +84,7 @@ pub fn kill_descendants(ancestor: i32) {
     }
 }
 
-/// Sends `signal` to the group of `leader` and to every relative outside it.
+/// Signals the group of `leader` and every relative outside it.
 pub fn signal_all(leader: i32, signal: Signal) {
     let family = family(leader);
     os::send_to_group(leader, signal);
@@ -124,7 +124,7 @@ impl Leftovers {
         count
     }
 
-    /// The commands of which something still runs.
+    /// The commands of which something is still running.
     pub fn commands(&self) -> Vec<Arc<str>> {
         let mut found: Vec<Arc<str>> = Vec::new();
         for left in self.0.lock().iter() {

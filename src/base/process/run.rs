@@ -1,5 +1,5 @@
-//! Runs a command that can't hang us, flood us or outlive its time: own session, no stdin, no keys in its
-//! environment, output kept as head and tail in fixed memory with the rest in a file.
+//! Runs a command so that it can't hang us, flood us or outlive its time: own session, no stdin, no keys in its
+//! environment, head and tail of the output in fixed memory and the rest in a file.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -19,26 +19,26 @@ use super::{programs, quiet, reap};
 use crate::system::os::{self, Handle, Signal};
 use crate::{file, secret};
 
-/// Between the polite and the final signal, after a timeout and after an interrupt by the user.
+/// Between the first and the final signal, after a timeout and after an interrupt by the user.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(300);
 const CANCEL_GRACE: Duration = Duration::from_millis(40);
 /// A server gets time to close its connections and say so.
 const JOB_GRACE: Duration = Duration::from_secs(2);
-/// How long a wrapper may take to end everything and clean up.
+/// Time for a wrapper to end everything and clean up.
 const WRAPPER_GRACE: Duration = Duration::from_millis(1_500);
 /// How long a grandchild may keep the pipe open after the command has ended.
 const PIPE_GRACE: Duration = Duration::from_millis(120);
-/// The same after the kill, to read what is already in the pipe.
+/// The same after a kill, to read what is already in the pipe.
 const DRAIN_GRACE: Duration = Duration::from_millis(30);
-/// Pause after each chunk once the file is full: endless output must not burn a core.
+/// Pause after each chunk once the file is full, so that endless output doesn't use a whole core.
 const FLOOD_PAUSE: Duration = Duration::from_millis(2);
-/// This long after output the watcher gets an empty chunk, to show what it hasn't shown yet.
+/// This long after output, the watcher gets an empty chunk, to show what it hasn't shown yet.
 const WATCH_AGAIN: Duration = Duration::from_millis(110);
 const CHUNK_BYTES: usize = 64 * 1024;
 
 pub type SpillName = Box<dyn FnOnce() -> io::Result<PathBuf> + Send>;
 
-/// A program started in the command's place, which then starts the command.
+/// A program that is started in the command's place and then starts the command.
 pub struct LaunchWrapper {
     pub program: OsString,
     pub args: Vec<OsString>,
@@ -55,16 +55,16 @@ pub struct CommandSpec {
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
     pub timeout: Duration,
-    /// Bytes kept in memory of the head and, again, of the tail of the output.
+    /// Bytes kept in memory of the head, and the same for the tail.
     pub keep_bytes: usize,
-    /// Names the file for the full output, once it exceeds memory.
+    /// Names the file for the full output, once that exceeds memory.
     pub spill: Option<SpillName>,
     pub spill_cap_bytes: u64,
-    /// A descriptor number at which the command finds a pipe to us, read into [`CommandOutcome::side`].
+    /// A descriptor number for a pipe from the command to us, read into [`CommandOutcome::side`].
     pub side_fd: Option<i32>,
-    /// At its time limit the command isn't killed but goes on: its output is in the file that is sent here.
+    /// At its time limit the command continues instead of being killed; the path of its output is sent here.
     pub go_on: Option<oneshot::Sender<PathBuf>>,
-    /// As if the time limit were reached, where the command goes on then.
+    /// Acts as if the time limit were reached, for commands that then continue.
     pub hurry: CancellationToken,
     pub quiet: bool,
     pub is_job: bool,
@@ -84,7 +84,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// As a shell tells it.
+    /// The code that a shell would report.
     pub fn code(self) -> i32 {
         match self {
             Self::Code(code) => code,
@@ -114,11 +114,11 @@ pub struct CommandOutcome {
     pub leader: i32,
     pub output: Captured,
     pub side: Vec<u8>,
-    /// The wrapper's: what it left running lives while this is open.
+    /// The wrapper's lifeline; what it left running lives while this is open.
     pub lifeline: Option<Handle>,
 }
 
-/// Output in limited memory: everything in `head` if it fits, else both ends.
+/// Output in limited memory: everything in `head` if it fits, otherwise both ends.
 #[derive(Default)]
 pub struct Captured {
     pub head: Vec<u8>,
@@ -126,7 +126,7 @@ pub struct Captured {
     pub total_bytes: u64,
     pub total_lines: u64,
     pub spilled: Option<PathBuf>,
-    /// Whether the file was cut, by its cap or by a full disk.
+    /// Whether the file was truncated, by its limit or a full disk.
     pub spill_cut: bool,
 }
 
@@ -152,7 +152,7 @@ struct Sink {
 }
 
 impl Sink {
-    /// Returns false once the flood should be slowed down.
+    /// Returns `false` when the flood should be slowed down.
     fn take(&mut self, chunk: &[u8]) -> bool {
         let seen = &mut self.captured;
         let fits_before = seen.is_whole();
@@ -163,7 +163,7 @@ impl Sink {
         let rest = &chunk[room..];
         let overflow = (seen.tail.len() + rest.len()).saturating_sub(self.keep);
         if overflow > 0 && fits_before && self.file.is_none() {
-            // The last moment when memory has everything.
+            // After this, memory no longer has everything.
             self.start_file();
             let (a, b) = self.captured.tail.as_slices();
             let early = [&self.captured.head[..], a, b].concat();
@@ -218,7 +218,7 @@ impl Sink {
     }
 }
 
-/// Runs `spec` until it ends, times out or is interrupted. `watch` sees each chunk, and an empty one a little later.
+/// Runs `spec` until it ends, times out or is interrupted. `watch` gets each chunk, and an empty one a little later.
 pub async fn run(
     spec: CommandSpec,
     cancel: &CancellationToken,
@@ -232,7 +232,7 @@ pub async fn run(
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
-        // A wrapper ends by its lifeline, after cleaning up.
+        // A wrapper must clean up, so only its lifeline ends it.
         .kill_on_drop(lifeline.is_none());
     descriptors.extend(spec.side_fd.map(|fd| (fd, Handle::from(side_writer))));
     clean_environment(&mut command, &spec.cwd);
@@ -241,7 +241,7 @@ pub async fn run(
     }
     os::start_with(&mut command, descriptors)?;
     let mut child = command.spawn()?;
-    // It owns the pipe's write ends, so the pipe would never end.
+    // It owns the pipe's write ends, so the pipe would never close.
     drop(command);
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     // If this future is dropped, everything the command started is killed.
@@ -357,7 +357,7 @@ pub fn prepare(
     (command, wrapper.descriptors, wrapper.lifeline)
 }
 
-/// What is ready in the pipe, without waiting: a grandchild may keep the other end open forever.
+/// What is ready in the pipe, without waiting, because a grandchild may keep the other end open forever.
 fn read_ready(mut pipe: io::PipeReader) -> Vec<u8> {
     let mut bytes = vec![0; 8192];
     let ready = os::never_wait(&pipe).and_then(|()| pipe.read(&mut bytes));
@@ -375,7 +375,6 @@ impl Drop for KillOnDrop {
     }
 }
 
-/// No keys, no pagers, no editors.
 pub fn clean_environment(command: &mut tokio::process::Command, cwd: &std::path::Path) {
     secret::remove_credentials(command.as_std_mut());
     command.envs(quiet::always());

@@ -1,5 +1,5 @@
 //! A long-running program used over its standard streams, such as a server: own session, no keys in its
-//! environment, stderr kept in fixed memory, ended with everything it started.
+//! environment, stderr kept in fixed memory, ended together with everything it started.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -24,11 +24,11 @@ pub struct ServiceSpec {
     pub program: OsString,
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
-    /// In addition to our own, without its keys.
+    /// In addition to our own environment without keys.
     pub environment: Vec<(String, String)>,
 }
 
-/// Dropping it ends the program with everything it started.
+/// Dropping it ends the program and everything it started.
 pub struct Service {
     child: Child,
     leader: i32,
@@ -72,7 +72,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // The helper ends everything and cleans up when its lifeline closes.
+        // With a lifeline, the helper ends everything and cleans up.
         if self.lifeline.take().is_none() && !matches!(self.child.try_wait(), Ok(Some(_))) {
             reap::signal_all(self.leader, Signal::KILL);
         }

@@ -8,7 +8,7 @@ use crate::system::os::{self, Signal};
 
 static LAST: AtomicI32 = AtomicI32::new(0);
 
-/// Any of these, as it comes; none of them ends the program anymore.
+/// Yields whenever one of these arrives; they no longer end the program.
 pub fn any(kinds: impl IntoIterator<Item = Signal>) -> impl Stream<Item = ()> + Unpin {
     let streams = kinds.into_iter().filter_map(|kind| os::on_signal(kind).ok());
     streams.map(Box::pin).collect::<SelectAll<_>>()
@@ -24,7 +24,7 @@ pub fn interrupts() -> impl Stream<Item = ()> {
     each.collect::<SelectAll<_>>()
 }
 
-/// The exit code of a run that a signal interrupted, as shells count; None without a signal.
+/// A shell's exit code for a run interrupted by a signal.
 pub fn exit_code() -> Option<u8> {
     let last = LAST.load(Ordering::Relaxed);
     u8::try_from(128 + last).ok().filter(|_| last > 0)

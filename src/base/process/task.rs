@@ -1,4 +1,4 @@
-//! Work beside the current task, boxed: with closures and futures of its own type each call would add fifty functions of tokio's to the build.
+//! Tasks with boxed closures and futures: with types of their own, each call would add fifty functions of tokio to the build.
 
 use std::future::Future;
 
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 #[error("it crashed, which is a bug in mycode")]
 pub struct Crashed;
 
-/// Starts `work` at once, on a thread that may block.
+/// Starts `work` at once on a thread that may block.
 pub fn blocking<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
 ) -> impl Future<Output = Result<R, Crashed>> + Send + Unpin + 'static {
@@ -20,7 +20,7 @@ pub fn blocking<R: Send + 'static>(
     result.map_err(|_| Crashed)
 }
 
-/// Like [`blocking`], where nobody waits for the end.
+/// Like [`blocking`], if nobody waits for the result.
 pub fn detached<R>(work: impl FnOnce() -> R + Send + 'static) {
     let work: Box<dyn FnOnce() + Send> = Box::new(move || drop(work()));
     drop(tokio::task::spawn_blocking(work));

@@ -9,8 +9,8 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::system::os::{self, Signal};
 
-/// Ends a child and its process group when time is up. Drop it to let the child continue, before the child is
-/// waited for: after that, its number may be reused.
+/// Kills a child and its process group when time is up. To let the child continue, drop this before waiting for
+/// the child, because its number may be reused afterwards.
 pub struct Timeout {
     done: Arc<(Mutex<bool>, Condvar)>,
 }
@@ -31,10 +31,10 @@ impl Timeout {
         Self { done }
     }
 
-    /// Waits for the child's end; after a timeout it has ended by a signal.
+    /// Waits for the child's end; after a timeout, a signal has ended it.
     pub fn end(self, mut child: Child) -> Option<ExitStatus> {
-        // A program may close its output and stay: the timeout must last until it has ended, but be off
-        // before its number is free.
+        // A program may close its output and stay, so the timeout must last until it has ended, but must be off
+        // before its number can be reused.
         os::wait_for_end(&child);
         drop(self);
         child.wait().ok()
@@ -57,7 +57,7 @@ pub fn ask(command: &mut Command, input: &[u8], patience: Duration) -> Option<Ve
     let (mut asked, mut answers) = (child.stdin.take()?, child.stdout.take()?);
     let mut out = Vec::new();
     std::thread::scope(|scope| {
-        // Write and read concurrently: either pipe alone would fill up.
+        // Write and read concurrently, because either pipe could fill up.
         scope.spawn(move || asked.write_all(input));
         let _ = answers.read_to_end(&mut out);
     });

@@ -1,4 +1,4 @@
-//! Questions that the agent asks while a turn runs, and the answers. Plain data.
+//! Questions that the agent asks during a turn, and the answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,35 +30,32 @@ pub struct PlanRequest {
 pub struct ApprovalRequest {
     pub call_id: String,
     pub tool: String,
-    /// Its arguments, as JSON.
+    /// As JSON.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub args: String,
-    /// One line: what will happen, such as `Edit src/a.rs` or the command itself.
+    /// One line such as `Edit src/a.rs` or the command itself.
     pub title: String,
     /// Exactly what will run or change: the command, or a unified diff.
     pub detail: String,
     pub is_diff: bool,
     pub reason: String,
-    /// What "always" would allow in this project, such as `cargo test`; `None` without a safe generalization.
+    /// What "always" would allow in this project, such as `cargo test`; `None` if nothing general is safe.
     pub always_prefix: Option<String>,
     /// What "for this session" would allow, such as `reading /etc/hosts`; `None` if only this call.
     #[serde(default)]
     pub session_scope: Option<String>,
-    /// What is known of each program of a command, for who wants to see it.
+    /// What is known about each program of a command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// The sub-agent that asks, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
 
-/// One question of the AskUser tool, or of an MCP server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AskedQuestion {
     pub question: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// May be left unanswered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
@@ -74,9 +71,9 @@ pub enum Answer {
     Session,
     /// The offered prefix, from now on in this project.
     Always,
-    /// The note goes to the model.
+    /// The note is for the model.
     No { note: String },
-    /// Carry out the plan, at this permission level.
+    /// Carry out the plan at this permission level.
     Accept { permission: Permission },
     /// One per question of an `Ask`.
     Replies { replies: Vec<String> },

@@ -1,5 +1,5 @@
-//! Claude Code's names for our tools and their arguments, which hooks match and scripts read. Names and
-//! fields as in its hooks reference, November 2026.
+//! Claude Code's names for our tools and their arguments, for hooks. Names and fields as in its hooks reference,
+//! November 2026.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::path;
 
-/// Our name, theirs with the one reported to hooks first, and our arguments with their names where these differ.
+/// Our name, theirs (the one reported to hooks first), and our arguments with their names if different.
 type Row = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
 
 const FILE: (&str, &str) = ("path", "file_path");
@@ -30,7 +30,7 @@ const TABLE: [Row; 9] = [
     ("Job", &["TaskOutput", "BashOutput"], &[("id", "task_id")]),
 ];
 
-/// All names of our tool, the one for hooks first. A server's `server.tool` is `mcp__server__tool` there.
+/// All names of our tool, the one for hooks first. A server's `server.tool` is called `mcp__server__tool` there.
 pub fn names(ours: &str) -> Vec<String> {
     let rows = TABLE.iter().filter(|(name, ..)| *name == ours);
     let mut names: Vec<String> =
@@ -45,7 +45,7 @@ pub fn names(ours: &str) -> Vec<String> {
 /// Arguments as reported to hooks. File paths are absolute, so that a path rule matches every spelling.
 pub fn input(ours: &str, args: &Value, root: &Path) -> Value {
     let Value::Object(args) = args else { return args.clone() };
-    // Arguments of a server's tool aren't ours to interpret.
+    // Arguments of a server's tool stay as they are.
     let is_ours = !ours.contains('.') && !ours.starts_with("mcp__");
     let mut told = Map::new();
     for (name, value) in args {
@@ -80,7 +80,7 @@ pub fn permission_mode(permission: Permission, mode: Mode) -> &'static str {
     }
 }
 
-/// Our mode, and the level that is chosen with it.
+/// Our mode, and the permission level that it implies.
 pub fn of_permission_mode(name: &str) -> Option<(Mode, Permission)> {
     Some(match name {
         "plan" => (Mode::Plan, Permission::Ask),

@@ -1,4 +1,4 @@
-//! What the agent reports to front ends. Complete: a front end needs nothing else to draw the session.
+//! What the agent reports to front ends. A front end needs nothing else to draw the session.
 
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ pub enum Event {
     TurnStarted { text: String },
     /// A message joined the running turn.
     Steered { text: String },
-    /// Messages waiting for the running turn that it won't pick up, oldest first.
+    /// Messages waiting for the running turn that it won't use, oldest first.
     TakenBack { texts: Vec<String> },
     /// A user's command starts while no turn is running; ends with `CommandEnded`.
     CommandStarted,
-    /// No command of the user's runs any more.
+    /// The user's command has ended.
     CommandEnded,
     /// The next piece of the answer.
     TextDelta(String),
@@ -41,8 +41,7 @@ pub enum Event {
     CallArriving { name: String, bytes: usize },
     /// The answer so far is void; the request is sent again in `wait_ms`.
     Retrying { attempt: u32, of: u32, wait_ms: u64, reason: String },
-    /// No piece of the answer has arrived for `since_ms`; gives up after `left_ms` more; `None` while a local
-    /// server reads the prompt.
+    /// No data of the answer for `since_ms`; gives up after `left_ms` more (`None` while a local server reads the prompt).
     Silent {
         since_ms: u64,
         left_ms: Option<u64>,
@@ -51,9 +50,9 @@ pub enum Event {
     },
     /// Finished assistant text or reasoning.
     Item { id: ItemId, item: Arc<Item> },
-    /// A call is waiting for those before it.
+    /// A call waits for those before it.
     ToolWaiting { call_id: Arc<str>, title: String },
-    /// A call runs.
+    /// A call is running.
     ToolStarted {
         call_id: Arc<str>,
         tool: Arc<str>,
@@ -61,9 +60,9 @@ pub enum Event {
         title: String,
         args: Arc<str>,
     },
-    /// The end of what a running call has printed.
+    /// The end of a running call's output.
     ToolProgress { call_id: Arc<str>, tail: String },
-    /// A call has run. Its result follows in order.
+    /// A call has run; its result follows in order.
     ToolRan { call_id: Arc<str> },
     /// A call has ended.
     ToolDone { id: ItemId, result: Arc<ToolResult> },
@@ -73,75 +72,75 @@ pub enum Event {
     Mode(Mode),
     /// The agent waits for an answer.
     Ask { id: QuestionId, question: Question },
-    /// The question was answered or became pointless (interrupt).
+    /// The question was answered, or is no longer needed after an interrupt.
     AskClosed { id: QuestionId },
-    /// To a request of the program that started us.
+    /// Answers a request of the host program.
     HostAnswer { id: String, answer: Result<Value, String> },
-    /// After each request.
+    /// Sent after each request.
     Window(WindowState),
-    /// The full ledger, on `ShowContext` and after each user edit.
+    /// Sent on `ShowContext` and after each user edit.
     Ledger(LedgerView),
-    /// On `Explain`.
+    /// Sent on `Explain`.
     ItemHistory(ItemHistory),
     /// The slash commands of this session.
     Commands(Arc<[CommandRow]>),
-    /// In all projects, newest first.
+    /// From all projects, newest first.
     Prompts(Arc<[PastPrompt]>),
-    /// What was in the composer when it was last left.
+    /// What was left in the composer.
     Draft { text: String },
-    /// On `ListSessions` and after each change.
+    /// Sent on `ListSessions` and after each change.
     Sessions(Vec<SessionRow>),
-    /// On `PreviewSession`.
+    /// Sent on `PreviewSession`.
     SessionPreview { session: String, messages: Vec<PreviewMessage> },
-    /// On `ListModels`.
+    /// Sent on `ListModels`.
     Models(Vec<ModelRow>),
-    /// The project's notes, newest first, on `ListNotes` and after each change.
+    /// Newest first; sent on `ListNotes` and after each change.
     Notes(Vec<NoteRow>),
-    /// The vendors and their keys, on `ListKeys` and after each change.
+    /// Sent on `ListKeys` and after each change.
     Keys(Vec<VendorKey>),
-    /// What became of `SaveKey`, in a sentence.
+    /// The result of `SaveKey`, as a sentence.
     KeyChanged(Result<String, String>),
-    /// What is allowed beyond the permission level, on `ListRules` and after each change.
+    /// Sent on `ListRules` and after each change.
     Rules(Vec<RuleRow>),
-    /// Further settings in effect, as names and values.
+    /// Other settings in effect, as names and values.
     Status(Vec<(String, String)>),
-    /// Their names and what they are for.
+    /// Names and descriptions.
     Skills(Vec<(String, String)>),
-    /// What the session cost, as names and values.
+    /// By name and value.
     Cost(Vec<(String, String)>),
-    /// On `ShowJob`.
+    /// Sent on `ShowJob`.
     JobOutput { id: u32, text: String },
     /// All items of the session that weren't rewound, oldest first, including those before a summary.
     Transcript {
-        /// The sub-agent they belong to.
+        /// The sub-agent that they belong to.
         agent: Option<String>,
         items: Arc<[(ItemId, Arc<Item>)]>,
     },
-    /// On `ShowChanges` and after each change of a hunk.
+    /// Sent on `ShowChanges` and after each change of a hunk.
     Changes(Changes),
-    /// On `ListPoints`, newest first.
+    /// Newest first.
     RewindPoints(Vec<RewindPoint>),
-    /// On `PreviewRewind`.
+    /// Sent on `PreviewRewind`.
     RewindPreview(RewindPreview),
     /// What a rewind did.
     Rewound(RewindDone),
     /// Paths relative to the workspace, `/`-separated, folders with a trailing `/`; most useful first.
     Files(Arc<[String]>),
-    /// The first of them, while the search continues.
+    /// The first files, while the search continues.
     SomeFiles(Arc<[String]>),
-    /// A word for the user.
+    /// A message for the user.
     Notice { level: Level, text: String },
-    /// A background job started or ended: all remembered ones, oldest first.
+    /// A background job started or ended; contains all remembered jobs, oldest first.
     Jobs(Vec<JobRow>),
     /// Sandbox layers missing on this machine, in a few words.
     SandboxLacks(String),
     /// Whether older turns are being summarized.
     Compacting { running: bool },
-    /// The program told the model something.
+    /// The program sent the model a reminder.
     Nudge(Nudge),
     /// A reviewer has read the changes.
     Review(ReviewOutcome),
-    /// A goal is open, or a round of it has ended.
+    /// A goal was opened, or a round of it has ended.
     Goal(GoalState),
     /// The turn is over.
     TurnEnded(TurnEnd),
@@ -163,7 +162,7 @@ pub struct SessionInfo {
     pub model: String,
     pub provider: String,
     pub permission: Permission,
-    /// The administrator may allow less than `full`.
+    /// The administrator may not allow `full`.
     pub most_permission: Permission,
     #[serde(default)]
     pub mode: Mode,
@@ -171,7 +170,7 @@ pub struct SessionInfo {
     pub turns: usize,
     /// Whether to offer to create a rules file.
     pub offer_init: bool,
-    /// How long the model may think, if that was chosen.
+    /// The chosen effort, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
 }
@@ -184,7 +183,7 @@ impl SessionInfo {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowState {
-    /// Size of the last request, in tokens: reported by the server, else estimated.
+    /// Size of the last request in tokens: reported by the server, or else estimated.
     pub used_tokens: u64,
     pub window_tokens: u64,
     pub estimated: bool,
@@ -198,7 +197,7 @@ pub struct WindowState {
 pub struct JobRow {
     pub id: u32,
     pub command: String,
-    /// How it ended; `None` while running.
+    /// `None` while running.
     pub ended: Option<String>,
 }
 
@@ -232,22 +231,20 @@ pub struct SessionRow {
     /// What its turns changed, for searching.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// It belongs to another folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
-    /// A run without a user.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headless: bool,
 }
 
-/// What the program told the model on its own account, because it saw something.
+/// A reminder that the program sent the model because it noticed something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nudge {
     pub kind: ReminderTopic,
     /// Counted within the turn, from 1.
     pub n: u32,
     pub text: String,
-    /// For people, on one line.
+    /// One line for people.
     #[serde(skip)]
     pub short: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -265,12 +262,12 @@ pub struct TurnEnd {
     /// The plan file of a turn in plan mode, relative to the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// The last call was denied, and the model made none after it.
+    /// The last call was denied, and no call followed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied_at_end: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<String>,
-    /// Protected files that appeared and were moved away, and rules that are held back; headless.
+    /// Protected files that appeared and were moved away, and held-back rules; headless only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -279,7 +276,7 @@ pub struct TurnEnd {
     pub goal: Option<Box<GoalRound>>,
 }
 
-/// A program that the run started and that outlives it.
+/// A program started by the run that outlives it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceRow {
     pub pid: u32,
@@ -304,7 +301,7 @@ impl EndReason {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EndReason {
-    /// The model has nothing more to do.
+    /// The model is done.
     #[default]
     Done,
     /// By the user; `prompt_returned` as below.
@@ -314,10 +311,10 @@ pub enum EndReason {
     },
     /// `max_steps` was reached.
     StepLimit { limit: u32 },
-    /// No answer from the model; with `prompt_returned`, nothing of the turn was kept and the text should go
-    /// back into the composer.
+    /// No answer from the model; with `prompt_returned`, nothing of the turn was kept and the text should
+    /// return to the composer.
     ProviderFailed { message: String, hint: String, prompt_returned: Option<String> },
-    /// The task couldn't be done (disk full, an empty answer, …); `prompt_returned` as above.
+    /// The task couldn't be done (disk full, empty answer, …); `prompt_returned` as above.
     Failed {
         message: String,
         hint: String,
@@ -331,28 +328,28 @@ pub enum EndReason {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCause {
-    /// The reply reached the output limit, or the end of the window.
+    /// The reply reached the output limit or the end of the window.
     OutputLimit,
     Refused,
-    /// The same call failed again and again.
+    /// The same call failed repeatedly.
     Stuck,
     Empty,
     CostLimit,
     Deadline,
     Schema,
-    /// The goal's check says the same again and again, or a round changed nothing.
+    /// The goal's check repeats itself, or a round changed nothing.
     NoProgress,
     Denied,
     #[default]
     Other,
 }
 
-/// In the reason of a retry that waits out an outage; with the times.
+/// Marks the reason of a retry that waits out an outage.
 pub const WAITING: &str = "waiting since";
 
 pub const LOADING: &str = "waiting for the local server to load the model and read the prompt";
 
-/// What is said of a server that has been silent for that long; without a limit, it is a local one that reads the prompt.
+/// Describes a silent server; without a limit, it is a local one that reads the prompt.
 pub fn silence(since: &str, left: Option<String>, alive: bool) -> String {
     let what = if alive { "connected, but no answer" } else { "no data from the server" };
     match left {

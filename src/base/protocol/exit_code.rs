@@ -1,4 +1,4 @@
-//! How a run ended: the code that the program exits with, and what it is called.
+//! How a run ended: its exit code and its name.
 
 use strum::FromRepr;
 
@@ -45,7 +45,7 @@ impl ExitCode {
         }
     }
 
-    /// The worst of several: what failed comes before what a limit ended, and that before what is done.
+    /// The worst of several codes: failures before limits before success.
     pub fn worst(codes: impl Iterator<Item = u8>) -> u8 {
         let worst_first = [
             Self::Interrupted,
@@ -88,13 +88,13 @@ impl ExitCode {
         }
     }
 
-    /// Shells count the signal that interrupted a run from 128 on.
+    /// Shells report a signal as 128 plus its number.
     pub fn known(code: u8) -> Self {
         let unknown = if code > 128 { Self::Interrupted } else { Self::Failed };
         Self::from_repr(code).unwrap_or(unknown)
     }
 
-    /// Any program's code in words, with its number unless all went well.
+    /// Any program's code in words, with its number unless it succeeded.
     pub fn shown(code: u8) -> String {
         match Self::known(code) {
             Self::Done => Self::Done.text().to_owned(),

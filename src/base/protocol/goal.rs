@@ -1,4 +1,4 @@
-//! A goal: a task that is done when a command of the user's, its check, ends with 0.
+//! A goal: a task that is done when the user's command, its check, exits with 0.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,14 +18,13 @@ pub struct Goal {
 #[serde(rename_all = "snake_case")]
 pub enum GoalOutcome {
     Passed,
-    /// The next round follows.
     Failed,
     NoProgress,
-    /// The check itself can't be run.
+    /// The check itself can't run.
     NotRun,
 }
 
-/// A turn for the goal, and what the check said after it.
+/// A turn for the goal, and the result of its check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalRound {
     pub n: usize,
@@ -34,7 +33,7 @@ pub struct GoalRound {
     pub how: String,
     pub changed: Vec<String>,
     pub cost_usd: Option<f64>,
-    /// A hash of what the check printed.
+    /// A hash of the check's output.
     pub output: String,
 }
 

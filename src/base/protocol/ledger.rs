@@ -1,4 +1,4 @@
-//! The window's account for front ends: rows, epochs, the history of one item, and the user's edits.
+//! The window's ledger for front ends: rows, epochs, the history of an item, and the user's edits.
 
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
@@ -24,7 +24,7 @@ pub struct LedgerView {
     pub rows: Vec<LedgerRow>,
     pub total_tokens: u64,
     pub window_tokens: u64,
-    /// Where the window's size came from: `user`, `table`, `server`, `default`.
+    /// Where the window's size comes from: `user`, `table`, `server`, `default`.
     pub window_origin: String,
     /// Possible error of the figures, in percent up or down.
     pub error_percent: f64,
@@ -41,9 +41,9 @@ pub struct AgentSum {
     /// Input and output of all its requests.
     pub tokens: u64,
     pub cost_usd: Option<f64>,
-    /// In its own window at the end.
+    /// Size of its own window at the end.
     pub held_tokens: u64,
-    /// In this session.
+    /// Size of its report in this session.
     pub result_tokens: u64,
 }
 
@@ -70,12 +70,12 @@ pub struct Epochs {
     pub by_cause: Vec<EpochSum>,
 }
 
-/// Why an epoch began: the bytes of an earlier request changed. There are no other reasons.
+/// Why an epoch began, i.e. why bytes of an earlier request changed. The list is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(const_into_str, serialize_all = "lowercase")]
 pub enum EpochCause {
-    /// A batch of smaller forms was adopted because that pays.
+    /// A batch of smaller forms was adopted because it pays.
     #[strum(to_string = "turn-end compression")]
     TurnEndCompression,
     /// Required by the window or the soft cap.
@@ -95,12 +95,12 @@ pub enum EpochCause {
     ReasoningRejected,
 }
 
-/// An epoch with several causes counts under the first.
+/// An epoch with several causes counts under the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpochSum {
     pub cause: EpochCause,
     pub count: u64,
-    /// Tokens that had to be read uncached although sent before.
+    /// Tokens that were sent before and had to be read uncached.
     pub tokens_lost: u64,
     /// Tokens by which each following request was smaller.
     pub tokens_saved: u64,
@@ -124,7 +124,7 @@ pub struct ItemHistory {
     pub origin: String,
     /// Milliseconds since the Unix epoch; `None` for a fixed part.
     pub arrived_ms: Option<u64>,
-    /// Estimated tokens in full form, and as sent now (0: not separately), uncalibrated.
+    /// Estimated tokens in full form, and as sent now (0: not on its own), uncalibrated.
     pub full_tokens: u64,
     pub tokens: u64,
     pub form: String,
@@ -137,12 +137,10 @@ pub struct ItemHistory {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemEvent {
     pub after_requests: u64,
-    /// Such as `masked` or `pinned`.
     pub what: String,
     pub cause: String,
 }
 
-/// Parses `12` or `#12`.
 pub fn item_id(text: &str) -> Option<ItemId> {
     text.trim().trim_start_matches('#').parse().ok().map(ItemId)
 }

@@ -1,4 +1,4 @@
-//! Rows of the lists that a front end lets the user choose from. Plain data.
+//! Rows of the lists that front ends offer to the user.
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelRow {
@@ -10,11 +10,11 @@ pub struct ModelRow {
     pub price: Option<(f64, f64)>,
 }
 
-/// Something that runs without asking, beyond the permission level.
+/// Something that may run without asking, in addition to the permission level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleRow {
     pub text: String,
-    /// In this project from now on; else for this session only.
+    /// In this project from now on; otherwise only in this session.
     pub kept: bool,
 }
 
@@ -29,7 +29,6 @@ pub struct NoteRow {
     pub id: String,
     pub title: String,
     pub kind: &'static str,
-    /// Relative to the workspace.
     pub path: String,
     pub text: String,
 }

@@ -47,10 +47,10 @@ impl MaintainPhase {
     }
 }
 
-/// One report per session; one that goes on adds to it.
+/// One report per session; a resumed session appends to it.
 const FOLDER: &str = ".mycode/maintenance";
 
-/// Keeps a report with the answers of the phases; returns its file. Writes to the disk.
+/// Saves a report with the answers of the phases; returns its file. Writes to the disk.
 pub fn keep(root: &Path, session: &str, task: &str, report: &str, answers: &str) -> io::Result<String> {
     let name = format!("{session}.md");
     own::append(root, FOLDER, &name, &format!("# {task}\n\n{report}\n{answers}\n"))?;
@@ -64,7 +64,7 @@ pub struct Maintain {
 }
 
 impl Maintain {
-    /// An empty `task` means all of the project.
+    /// An empty `task` means the whole project.
     pub fn new(task: &str, phases: Vec<MaintainPhase>) -> Self {
         let task = match task.trim() {
             "" => WHOLE_PROJECT,
@@ -103,10 +103,9 @@ pub struct MaintainReport {
     pub new: Vec<String>,
     pub changed: Vec<String>,
     pub resolved: Vec<String>,
-    /// Relative to the workspace, sorted.
     pub files: Vec<String>,
     pub tokens: u64,
-    /// Of the full session, in US dollars, if the model's price is known.
+    /// For the whole session, in US dollars, if the model's price is known.
     pub cost_usd: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What a front end may know of the agent: operations in, events out, and the questions in between.
+//! What a front end may know about the agent: operations in, events out, and questions in between.
 
 pub mod approval;
 pub mod claude_tools;

@@ -1,4 +1,4 @@
-//! The agent's notices for users: what happened, why, and what to do next. In one file so that they can be
+//! The agent's notices for users: what happened, why, and what to do next. In one file, so that they can be
 //! reviewed as one page (`tests/fixtures/texts/notices.txt`).
 
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub const COMPACTION_STOPPED: &str = "Compaction stopped; nothing changed.";
 pub const COMPACTION_BLOCKED: &str = "Compaction was blocked by a hook; nothing changed.";
 pub const SUMMARY_NOT_SMALLER: &str = "Nothing to compact: a summary would not save space.";
 
-/// Extracted facts replaced the older turns; `disabled`: auto-compaction gave up.
+/// Only extracted facts replaced the older turns; `disabled`: auto-compaction gave up.
 pub fn summary_failed(reason: impl Display, disabled: bool) -> String {
     let more =
         if disabled { " Auto-compaction is off after repeated failures; /compact tries again." } else { "" };
@@ -116,7 +116,7 @@ pub fn denies_no_server(rule: &str) -> String {
     format!("--deny {rule} names no MCP server that is set up here.")
 }
 
-// What goes with a message.
+// Additions to a message.
 
 pub fn image_attached(image: &Image) -> String {
     let path = one_line(&image.path, 120);
@@ -455,7 +455,7 @@ pub fn discarded(count: usize) -> String {
     )
 }
 
-/// Files that other programs pick up by their names.
+/// Files that other programs pick up by name.
 pub fn changed_what_acts(files: &BTreeSet<String>) -> String {
     let shown: Vec<String> = files.iter().take(LISTED).map(|file| on_one_line(file)).collect();
     let more = files.len() - shown.len();

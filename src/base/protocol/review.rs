@@ -1,4 +1,4 @@
-//! What a session, or its last turn, changed in the files. Plain data for front ends.
+//! What a session, or its last turn, changed in files.
 
 use std::fmt::Write as _;
 
@@ -10,16 +10,15 @@ use crate::text::plural;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
-    /// Of the last turn that changed something; else of the session.
+    /// Of the last turn that changed something, instead of the session.
     pub turn: bool,
     pub files: Vec<ChangedFile>,
-    /// Paths outside the workspace that tools changed: no earlier copy exists.
+    /// Paths outside the workspace that tools changed, of which no earlier copy exists.
     pub outside: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFile {
-    /// Relative to the workspace.
     pub path: String,
     pub action: FileAction,
     pub plus: u32,
@@ -49,15 +48,14 @@ impl ChangedFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
     pub id: HunkId,
-    /// A unified diff under the file's name.
+    /// A unified diff with the file's name.
     pub diff: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HunkId {
-    /// Relative to the workspace.
     pub path: String,
-    /// Hashes of the file's full content and of the hunk, so that later changes aren't touched.
+    /// Hashes of the file's full content and of the hunk, so that later changes aren't affected.
     pub content: String,
     pub place: String,
 }
@@ -65,7 +63,7 @@ pub struct HunkId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingSeverity {
-    /// Also where the reviewer doesn't say.
+    /// Also used if the reviewer gives no severity.
     #[default]
     #[serde(alias = "High", alias = "critical", alias = "blocker", alias = "major")]
     High,
@@ -88,7 +86,7 @@ pub struct ReviewFinding {
 }
 
 impl ReviewFinding {
-    /// `src/a.rs:3 wrong (how it shows)`.
+    /// Such as `src/a.rs:3 wrong (how it shows)`.
     pub fn line(&self) -> String {
         let line = self.line.map_or(String::new(), |line| format!(":{line}"));
         let evidence = match self.evidence.trim() {
@@ -105,7 +103,7 @@ pub struct ReviewOutcome {
     pub findings: Vec<ReviewFinding>,
     #[serde(skip)]
     pub failed: Vec<String>,
-    /// The project's own checks with their results, one a line.
+    /// The project's own checks with their results, one per line.
     pub checks: Vec<String>,
     pub usage: Usage,
 }

@@ -1,4 +1,4 @@
-//! Going back: the points to return to, what that would do, and what it did. Plain data for front ends.
+//! Rewinding: the points to return to, a preview, and the result.
 
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
@@ -10,7 +10,7 @@ use crate::model::item::ItemId;
 pub enum PointId {
     /// Right before the turn that begins with this item.
     Turn(ItemId),
-    /// Right before a rewind, counted from 1: going there undoes it.
+    /// Right before a rewind, counted from 1, which this undoes.
     Rewind(u32),
 }
 
@@ -55,25 +55,23 @@ pub struct RewindPoint {
 pub enum FileAction {
     Restore,
     Recreate,
-    /// It didn't exist before.
     Delete,
     Mode,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RewindRow {
-    /// Relative to the workspace.
     pub path: String,
     #[serde(rename = "deed")]
     pub action: FileAction,
     pub plus: u32,
     pub minus: u32,
-    /// What differs besides the content: permission bits, a link, a folder.
+    /// Differences besides the content: permission bits, a link, a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
-    /// Why it is left alone unless forced.
+    /// Why it isn't changed unless forced.
     pub conflict: Option<String>,
-    /// Why it can't be done even if forced.
+    /// Why it can't be changed even if forced.
     pub impossible: Option<String>,
 }
 
@@ -81,7 +79,7 @@ pub struct RewindRow {
 pub struct RewindPreview {
     pub point: RewindPoint,
     pub rows: Vec<RewindRow>,
-    /// Paths outside the workspace that tools changed since: never touched.
+    /// Paths outside the workspace that tools changed; never touched.
     pub outside: Vec<String>,
     /// Messages that leave or return to the conversation.
     pub items: usize,

@@ -38,7 +38,7 @@ pub struct ScoredDocument {
 }
 
 impl Corpus {
-    /// Can only answer queries for these terms, and keeps nothing else.
+    /// Supports only queries for these terms, which saves memory.
     pub fn only(query: &[Term]) -> Self {
         let interest = query.iter().map(|term| term.text.as_str().into()).collect();
         Self { interest: Some(interest), ..Self::default() }
@@ -75,7 +75,6 @@ impl Corpus {
         f64::from(rarity) * count * (SATURATION + 1.0) / (count + SATURATION * norm)
     }
 
-    /// Documents with at least one of the terms, best first; ties in insertion order.
     pub fn rank(&self, query: &[Term]) -> Vec<ScoredDocument> {
         let hit = |document| {
             let scores: Vec<f64> = query.iter().map(|term| self.score(document, &term.text)).collect();

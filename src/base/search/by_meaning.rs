@@ -1,5 +1,5 @@
-//! Finds tools and skills for a question in plain words: BM25 over names and descriptions, where a word also finds those of its
-//! meaning, and a thing counts for more the more of its name was asked for.
+//! Finds tools and skills for a question in plain words: BM25 over names and descriptions, where a word also matches its
+//! synonyms, and names count by how much of them was asked for.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -26,7 +26,7 @@ const GLUE: &str = "a about again all am an and any are as at away be by can cou
     were what when where which who why will with would you your if whenever just now please want need like onto into than then here \
     very really way something someone anything somehow";
 
-/// Words of one meaning, in which questions and the authors of tools differ: a line each. Two words of a question are `one_phrase`.
+/// Synonyms, one group per line, for words on which users and tool authors differ. A phrase is written `like_this`.
 static MEANINGS: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
     let mut meanings: HashMap<String, HashSet<String>> = HashMap::new();
     for line in include_str!("meanings.txt").lines() {
@@ -39,7 +39,7 @@ static MEANINGS: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
     meanings
 });
 
-/// Each word or phrase of the question ("take the file out"): the words that answer it, and how much each counts.
+/// For each word or phrase of the question ("take the file out"), the words that match it and their weights.
 fn asked(mut left: &[&str]) -> Vec<Vec<(String, f64)>> {
     let mut asked = Vec::new();
     while let [word, after @ ..] = left {
@@ -59,7 +59,7 @@ fn asked(mut left: &[&str]) -> Vec<Vec<(String, f64)>> {
     asked.into_iter().map(with_meanings).collect()
 }
 
-/// `things` are names, which may begin with their server's and a dot, and descriptions.
+/// `things` are names, optionally with a server's name and a dot before them, and descriptions.
 pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     let mut raw = Vec::new();
     words::raw(query, |word| raw.push(word));
@@ -85,7 +85,7 @@ pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
         let (server, name) = name.split_once('.').unwrap_or(("", name));
         let (mut parts, mut covered) = (HashSet::new(), HashSet::new());
         words::each(name, |word, kind| _ = kind != TermKind::Identifier && parts.insert(word.to_owned()));
-        // Every tool of some servers begins with its name.
+        // In some servers, every tool's name begins with the server's.
         words::each(server, |word, _| _ = name.to_lowercase().starts_with(word) && parts.remove(word));
         let mut score = 0.0;
         for answers in &asked {

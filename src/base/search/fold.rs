@@ -1,10 +1,10 @@
-//! One form for words that differ only in case, accents or width, and for their endings: so that `limite` finds `límite`, and
+//! Folds words that differ only in case, accents, width or endings, so that `limite` finds `límite`, and
 //! "validators" finds `validator`. For searches by people and models, never for names on disk.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// Lower case, one width, no accents. Marks that make another letter in Asian scripts stay.
+/// Lowercase, normal width, no accents. Marks that make another letter in Asian scripts stay.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -25,7 +25,7 @@ pub fn is_cjk(c: char) -> bool {
         | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// What a user searches for in a list: all its words, in any form.
+/// A user's search in a list, which needs all its words.
 #[derive(Clone, Debug, Default)]
 pub struct SearchWords(Vec<String>);
 
@@ -40,7 +40,7 @@ impl SearchWords {
     }
 }
 
-/// Scripts without blanks: most pairs of neighbors are there, as other words may stand between.
+/// In scripts without blanks, most pairs of neighbors must occur, because other words may be in between.
 fn pairs_are_in(word: &str, folded: &str) -> bool {
     let chars: Vec<char> = word.chars().collect();
     if chars.len() < 4 || !chars.iter().all(|c| is_cjk(*c)) {
@@ -50,7 +50,6 @@ fn pairs_are_in(word: &str, folded: &str) -> bool {
     found * 3 >= (chars.len() - 1) * 2
 }
 
-/// Endings of Russian nouns, adjectives and verbs, folded, longest first.
 const RUSSIAN: [&str; 37] = [
     "иями", "ами", "ями", "ого", "его", "ому", "ему", "ыми", "ими", "иях", "ешь", "ать", "ить", "ах", "ях",
     "ов", "ев", "ом", "ем", "ам", "ям", "ыи", "ии", "ои", "еи", "ая", "яя", "ые", "ие", "а", "я", "ы", "и",
@@ -58,7 +57,7 @@ const RUSSIAN: [&str; 37] = [
 ];
 const SHORTEST_RUSSIAN: usize = 4;
 
-/// The stem of a folded word in English or Russian, deliberately light: two names must not become one; other words are returned unchanged.
+/// The stem of a folded word in English or Russian. Deliberately light, so that different names stay different; other languages are unchanged.
 pub fn stem(word: &str) -> &str {
     if word.starts_with(|c: char| ('а'..='я').contains(&c)) {
         let endings = RUSSIAN.iter().filter_map(|ending| word.strip_suffix(ending));

@@ -1,4 +1,4 @@
-//! Finds the existing path or name nearest to a wrong one. Only proposes.
+//! Finds the existing path or name nearest to a wrong one. Only makes suggestions.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::folder::exact;
 const REPAIR_ENTRIES: usize = 20_000;
 const REPAIR_FLOOR: f64 = 10.0;
 
-/// How close `candidate` is to the path `wanted` (both relative, `/`-separated): equal except for case or a
+/// How similar `candidate` is to the path `wanted` (both relative, `/`-separated): equal except for case or a
 /// missing prefix 100, same file name 50, one name contains the other 30, small edit distance up to 20.
 /// Common parent folders break ties.
 pub fn likeness(wanted: &str, candidate: &str) -> f64 {
@@ -60,7 +60,7 @@ pub fn nearest(root: &Path, wanted: &str, limit: usize) -> Vec<(String, f64)> {
         })
         .collect();
     best.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    // Ignores what is seen through a folder that was just replaced by a link.
+    // Ignores what was seen through a folder that was just replaced by a link.
     best.into_iter().filter(|(path, _)| exact::look(&root.join(path)).is_ok()).take(limit).collect()
 }
 
@@ -69,7 +69,7 @@ pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
     names
         .into_iter()
         .map(|name| {
-            // A plugin's command may be asked for without the plugin.
+            // A plugin's command may be requested without the plugin's name.
             let name_alone = name.rsplit(':').next().unwrap_or(name);
             let likeness = |name: &str| strsim::jaro_winkler(&wanted, &name.to_lowercase());
             (likeness(name).max(likeness(name_alone)), name)
@@ -79,7 +79,7 @@ pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
         .map(|(_, name)| name)
 }
 
-/// `plug:greet` for `greet`, if no other name has that ending and none is just `greet`. Codex calls it `prompts:greet`.
+/// `plug:greet` for `greet`, if it is the only match. Codex uses `prompts:greet`.
 pub fn whole_name<'a>(wanted: &str, mut names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let wanted = wanted.strip_prefix("prompts:").unwrap_or(wanted);
     let ends_so = |name: &&str| name.rsplit_once(':').is_some_and(|(_, alone)| alone == wanted);

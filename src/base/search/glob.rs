@@ -13,7 +13,7 @@ use crate::path::composed;
 
 #[derive(Debug, Default)]
 pub struct GlobMatches {
-    /// Absolute paths, newest first; ties by name.
+    /// Absolute paths, newest first, then by name.
     pub files: Vec<PathBuf>,
     pub total: usize,
     /// Matching folders, if no file matches.
@@ -22,7 +22,7 @@ pub struct GlobMatches {
     pub incomplete: bool,
 }
 
-/// A matcher for paths relative to the searched folder. `*` stays within a name, `**` crosses folders; a
+/// A matcher for paths relative to the searched folder. `*` stays within a name, `**` crosses folders. A
 /// pattern without `/` is the file name, at any depth if `anywhere`.
 pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
     let pattern = pattern.trim_start_matches("./");
@@ -49,7 +49,7 @@ pub fn like(pattern: &str, text: &str) -> bool {
     left.ends_with(last)
 }
 
-/// The root must contain no link. Blocking; polls `cancelled`.
+/// The root must contain no link. Blocks; polls `cancelled`.
 pub fn search(
     walk: &Walk,
     glob: &GlobMatcher,
@@ -68,7 +68,7 @@ pub fn search(
         if entry.depth() == 0 || !(glob.is_match(relative) || glob.is_match(&*composed(&name))) {
             return;
         }
-        // Skips it if a folder above was replaced by a link during the walk.
+        // Skip it if a folder above was replaced by a link during the walk.
         let Ok(meta) = exact::look(entry.path()) else { return };
         if meta.is_dir() {
             let mut folders = folders.lock();

@@ -18,10 +18,10 @@ use crate::file::FileError;
 use crate::folder::exact;
 
 pub const MAX_MATCHES: usize = 100_000;
-/// Longer lines make a file unsearchable: they would have to be kept in memory.
+/// Longer lines make a file unsearchable, because they would have to be kept in memory.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 pub const LINE_CHARS: usize = 200;
-/// A search then returns what it has.
+/// After this time, a search returns what it has.
 const MAX_TIME: Duration = Duration::from_secs(20);
 
 pub struct GrepQuery {
@@ -35,7 +35,7 @@ pub struct GrepQuery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchLine {
     pub number: u64,
-    /// Without line ending, cut to about [`LINE_CHARS`] characters.
+    /// Without line end, cut to about [`LINE_CHARS`] characters.
     pub text: String,
     pub is_match: bool,
 }
@@ -58,7 +58,7 @@ pub struct GrepMatches {
     /// Files that couldn't be searched completely (a line too long, no permission).
     pub failed: usize,
     pub closed: usize,
-    /// Whether the search ended early (cancelled, too many matches, too long).
+    /// Whether the search ended early (cancelled, too many matches, timeout).
     pub incomplete: bool,
 }
 
@@ -70,13 +70,13 @@ pub fn matcher(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, String>
         .map_err(|error| error.to_string())
 }
 
-/// Searches the tree or file at `walk.root`, which must contain no link. Blocking; polls `cancelled`.
+/// Searches the tree or file at `walk.root`, which must contain no link. Blocks; polls `cancelled`.
 pub fn search(walk: &Walk, query: &GrepQuery, cancelled: impl Fn() -> bool + Sync) -> GrepMatches {
     let stop = AtomicBool::new(false);
     let totals = [const { AtomicUsize::new(0) }; 4];
     let [matches, files, searched, failed] = &totals;
     let kept: Mutex<BTreeMap<PathBuf, FileHits>> = Mutex::default();
-    // A searcher has a buffer worth reusing.
+    // Searchers have buffers worth reusing.
     let spare: Mutex<Vec<Searcher>> = Mutex::default();
     let began = Instant::now();
     let walked = walk.visit(&stop, |entry| {
@@ -114,12 +114,12 @@ pub fn search(walk: &Walk, query: &GrepQuery, cancelled: impl Fn() -> bool + Syn
 }
 
 fn included(query: &GrepQuery, root: &Path, entry: &ignore::DirEntry) -> bool {
-    // An explicitly named file is searched whatever its name.
+    // An explicitly named file is always searched.
     let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
     entry.depth() == 0 || query.include.as_ref().is_none_or(|glob| glob.is_match(relative))
 }
 
-/// Adds a file's hits and drops the last files while the others reach the limit: memory is limited, and the
+/// Adds a file's hits, and drops the last files if the others reach the limit, so that memory is limited and the
 /// result doesn't depend on thread timing.
 fn keep(kept: &mut BTreeMap<PathBuf, FileHits>, path: &Path, hits: FileHits, limit: usize) {
     kept.insert(path.to_owned(), hits);
@@ -217,7 +217,7 @@ fn elide_around(bytes: &[u8], focus: usize) -> String {
     if bytes.len() <= LINE_CHARS {
         return String::from_utf8_lossy(bytes).into_owned();
     }
-    // A byte window that surely has enough characters, so that a huge line isn't fully decoded.
+    // A byte window with enough characters, so that a huge line isn't fully decoded.
     let from = focus.saturating_sub(LINE_CHARS * 2);
     let to = (focus + LINE_CHARS * 4).min(bytes.len());
     let before = String::from_utf8_lossy(&bytes[from..focus.min(bytes.len())]);

@@ -14,7 +14,7 @@ use crate::{file, repository};
 /// Further entries aren't visited; the caller reports an incomplete result.
 pub const MAX_ENTRIES: usize = 500_000;
 
-/// With `/` as the workspace: views of the kernel, with thousands of files.
+/// If `/` is the workspace: views of the kernel, with thousands of files.
 const KERNEL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
 const MAX_RULES_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -38,7 +38,7 @@ impl Walk {
         Self { root: root.to_owned(), hidden: false, ignored: false, max_depth: None }
     }
 
-    /// Includes hidden names if `pattern` itself names one (`.github/**`).
+    /// Includes hidden names if `pattern` itself has one (`.github/**`).
     #[must_use]
     pub fn hidden_if_named(mut self, pattern: &str) -> Self {
         self.hidden |= pattern.split(['/', '{', ',']).any(|part| {
@@ -63,7 +63,7 @@ impl Walk {
             .git_exclude(!all && !unsafe_rules.git_exclude)
             .git_global(false)
             .parents(!all)
-            // Rules above a repository aren't its own: a worktree of a task lies in a folder that ignores it.
+            // Rules above a repository don't apply to it: a task's worktree is in a folder that ignores it.
             .require_git(repository::root(&self.root).is_some())
             .follow_links(false)
             .max_depth(self.max_depth)
@@ -75,7 +75,7 @@ impl Walk {
                 {
                     return false;
                 }
-                // Further down, a single kind of rules can't be disabled, so such a folder is skipped.
+                // Further down, a single kind of rules can't be disabled, so skip such a folder.
                 let shut = !all
                     && entry.depth() > 0
                     && entry.file_type().is_some_and(|kind| kind.is_dir())
@@ -96,7 +96,7 @@ impl Walk {
             .take(MAX_ENTRIES)
     }
 
-    /// Visits the entries (including the root) on two threads in no order. Stops when `stop` is set.
+    /// Visits the entries (including the root) on two threads, in any order. Stops when `stop` is set.
     pub fn visit(&self, stop: &AtomicBool, visit: impl Fn(&ignore::DirEntry) + Sync) -> Visited {
         let seen = AtomicUsize::new(0);
         let closed = Arc::new(AtomicUsize::new(0));
@@ -109,7 +109,6 @@ impl Walk {
                 }
                 match entry {
                     Ok(entry) => visit(&entry),
-                    // It vanished during the walk.
                     Err(error) if error.io_error().is_some_and(|e| e.kind() == ErrorKind::NotFound) => {}
                     Err(_) => drop(shut.fetch_add(1, Ordering::Relaxed)),
                 }
@@ -123,7 +122,7 @@ impl Walk {
     }
 }
 
-/// Ignore files that can't be read safely: opening them would block, or they have no end.
+/// Ignore files that can't be read safely, because opening them would block or they never end.
 #[derive(Default)]
 struct UnsafeRules {
     ignore: bool,
@@ -132,7 +131,7 @@ struct UnsafeRules {
 }
 
 impl UnsafeRules {
-    /// Adds those of one folder; returns whether it has any.
+    /// Adds those in one folder; returns whether it has any.
     fn look_at(&mut self, folder: &Path) -> bool {
         let bad = |path: PathBuf| {
             std::fs::metadata(path).is_ok_and(|meta| {
@@ -161,7 +160,7 @@ fn has_bad_worktree(git: &Path, bad: impl Fn(PathBuf) -> bool) -> bool {
         String::from_utf8_lossy(&text).lines().next().map(str::to_owned)
     };
     let Some(first) = line(git) else { return true };
-    // The walker resolves a relative path against the current directory, and what it opens is what matters.
+    // The walker resolves a relative path against the current directory, so do the same.
     let Some(folder) = first.strip_prefix("gitdir: ").map(PathBuf::from) else { return false };
     let common = folder.join("commondir");
     bad(common.clone()) || line(&common).is_some_and(|common| bad(folder.join(common).join("info/exclude")))

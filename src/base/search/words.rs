@@ -13,11 +13,11 @@ pub fn listed(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == word)
 }
 
-/// Words that say nothing about a subject: English glue and the verbs of every coding task.
+/// Words without information about a subject: function words, and the verbs of every coding task.
 static STOP_WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("stop_words.txt").split_whitespace().map(stem).collect());
 
-/// A complete identifier says more than one of its parts.
+/// A complete identifier tells more than a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TermKind {
     Part,
@@ -26,7 +26,7 @@ pub enum TermKind {
     Identifier,
 }
 
-/// In lower case; words and parts are stemmed.
+/// Lowercase; words and parts are stemmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     pub text: String,

@@ -1,9 +1,9 @@
-//! What an operating system knows of files and processes, beyond what the standard library says: `system` finds it out.
+//! Facts about files and processes that the standard library doesn't provide; filled by `system`.
 
 #[derive(Clone, Copy, Debug)]
 pub struct FileFacts {
     pub mode: u32,
-    /// Names with the same one are the same file.
+    /// Equal for all names of the same file.
     pub id: (u64, u64),
     pub names: u64,
     pub owner: (u32, u32),
@@ -15,7 +15,7 @@ pub struct FileFacts {
 pub struct ProcessFacts {
     pub parent: i32,
     pub session: i32,
-    /// When it began, in a unit of the system's: numbers are reused.
+    /// Start time in a system-specific unit, because numbers are reused.
     pub start: u64,
     pub zombie: bool,
 }

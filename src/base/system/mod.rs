@@ -1,4 +1,4 @@
-//! What differs between operating systems, in one place: a port to Windows is work here, in `folder/handle.rs` and in the sandbox.
+//! Everything that differs between operating systems. A port to Windows is work here, in `folder/handle.rs` and in the sandbox.
 
 pub mod facts;
 #[cfg_attr(unix, path = "unix.rs")]

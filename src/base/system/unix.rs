@@ -1,6 +1,6 @@
-//! What only Unix knows, for all other files: facts about files, names as bytes, processes and signals, the terminal,
-//! descriptors with fixed numbers. `windows.rs` takes its place on Windows. Besides `sandbox/linux/system` the only unsafe
-//! code: the standard library has no safe way to own a descriptor by number.
+//! Everything specific to Unix: facts about files, names as bytes, processes and signals, the terminal, descriptors with
+//! fixed numbers. `windows.rs` replaces it on Windows. The only unsafe code besides `sandbox/linux/system`,
+//! because the standard library has no safe way to own a descriptor by number.
 #![allow(unsafe_code)]
 
 use std::ffi::OsString;
@@ -45,7 +45,7 @@ pub fn facts(meta: &Metadata) -> FileFacts {
     }
 }
 
-/// Whether standard output and standard error go to one file or pipe.
+/// Whether standard output and standard error go to the same file or pipe.
 pub fn outputs_are_one() -> bool {
     let (out, error) = (rustix::fs::fstat(io::stdout()), rustix::fs::fstat(io::stderr()));
     let id = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
@@ -85,7 +85,7 @@ pub fn private_folders() -> DirBuilder {
     builder
 }
 
-/// Opening never waits for a pipe's other end, nor takes over a terminal.
+/// Opening never waits for a pipe's other end or takes over a terminal.
 pub fn without_waiting(options: &mut OpenOptions, follow: bool) -> &mut OpenOptions {
     let at_link = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
     options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | at_link).bits() as i32)
@@ -99,7 +99,7 @@ pub fn hand_over(file: &File, owner: (u32, u32), mode: u32) -> io::Result<()> {
     if facts(&file.metadata()?).owner != owner {
         fchown(file, Some(owner.0), Some(owner.1))?;
     }
-    // After the owner: changing it clears set-id bits.
+    // After the owner, because changing it clears set-id bits.
     file.set_permissions(Permissions::from_mode(mode))
 }
 
@@ -115,7 +115,6 @@ pub fn has_attributes(file: &File) -> bool {
     })
 }
 
-/// By its mode.
 pub fn is_readable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok()
 }
@@ -141,7 +140,7 @@ pub fn free_disk(folder: &Path) -> Option<u64> {
     Some(disk.f_bavail * disk.f_frsize)
 }
 
-/// Everything that was written to the file system of `folder`, or the folder's names alone.
+/// Syncs the file system of `folder`, or, where that isn't possible, only the folder.
 pub fn sync(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         #[cfg(target_os = "linux")]
@@ -226,7 +225,7 @@ pub fn group_lives(leader: i32) -> bool {
     process(leader).is_some_and(|leader| rustix::process::test_kill_process_group(leader).is_ok())
 }
 
-/// Stops this process and those that wait for it, such as a script: else the shell would keep waiting.
+/// Stops this process and those that wait for it, such as a script; otherwise the shell would keep waiting.
 pub fn stop_group() {
     let _ = rustix::process::kill_current_process_group(Signal::TSTP);
     let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::STOP);
@@ -236,7 +235,7 @@ pub fn in_own_group(command: &mut Command) {
     command.process_group(0);
 }
 
-/// Fails only where this process leads a session already.
+/// Fails only if this process already leads a session.
 pub fn leave_session() {
     let _ = rustix::process::setsid();
 }
@@ -295,7 +294,7 @@ pub fn input_comes(patience: Duration) -> bool {
     matches!(poll(&mut waited, limit.as_ref()), Ok(ready) if ready > 0)
 }
 
-/// Unbuffered, so that what isn't read here stays for others. Zero at the end or in doubt.
+/// Unbuffered, so that what isn't read here stays for others. Returns zero at the end or on errors.
 pub fn read_input(bytes: &mut [u8]) -> usize {
     rustix::io::read(io::stdin(), bytes).unwrap_or(0)
 }
@@ -350,13 +349,13 @@ const FREE_NUMBER: RawFd = 80;
 /// Numbers below [`FREE_NUMBER`] that this process keeps occupied.
 static RESERVED: Mutex<Vec<OwnedFd>> = Mutex::new(Vec::new());
 
-/// Takes the file that the parent process put at `number`. Call it once per number.
+/// Takes the file that the parent process put at `number`. Call only once per number.
 pub fn inherited(number: RawFd) -> OwnedFd {
     // SAFETY: by agreement nothing else in this program uses the number.
     unsafe { OwnedFd::from_raw_fd(number) }
 }
 
-/// Makes `file` open at `number` in the program that this process execs.
+/// Makes `file` open at `number` in the program that this process becomes.
 pub fn place(file: &OwnedFd, number: RawFd) -> io::Result<()> {
     // SAFETY: not closed here: it is for the next program, and nothing in this one uses the number.
     let mut slot = unsafe { OwnedFd::from_raw_fd(number) };
@@ -374,7 +373,7 @@ pub fn keep_open(file: File) -> io::Result<()> {
 
 /// Starts `command` in its own session with these files open at these numbers.
 pub fn start_with(command: &mut tokio::process::Command, mut files: Vec<(RawFd, OwnedFd)>) -> io::Result<()> {
-    // None of them may occupy another one's target number.
+    // No file may occupy another one's target number.
     for (_, file) in &mut files {
         *file = rustix::io::fcntl_dupfd_cloexec(&*file, FREE_NUMBER)?;
     }
@@ -389,7 +388,7 @@ pub fn start_with(command: &mut tokio::process::Command, mut files: Vec<(RawFd, 
     Ok(())
 }
 
-/// Keeps the numbers from the standard library, which reports a failed exec on a pipe that `place` would overwrite.
+/// Occupies the numbers, because the standard library reports a failed exec on a pipe that `place` would overwrite.
 fn reserve(numbers: impl Iterator<Item = RawFd>) -> io::Result<()> {
     let mut reserved = RESERVED.lock();
     let missing: Vec<RawFd> =

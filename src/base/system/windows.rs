@@ -1,4 +1,4 @@
-//! Takes the place of `unix.rs` on Windows, which isn't supported yet: what that system has no word for says so, or is nothing.
+//! Replaces `unix.rs` on Windows, which isn't supported yet: everything fails or does nothing.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};

@@ -6,24 +6,18 @@ use std::path::{Path, PathBuf};
 pub enum Access {
     /// Absolute, lexically normalized path.
     Read(PathBuf),
+    /// Absolute, lexically normalized path.
     Write(PathBuf),
     /// A path in our own folder inside the workspace (the notes), written by the tool meant for it.
     WriteOwn(PathBuf),
     /// A command exactly as it will run, and its working folder.
-    Exec {
-        command: String,
-        cwd: PathBuf,
-    },
+    Exec { command: String, cwd: PathBuf },
     /// The call's command uses the network.
     Network,
     /// One of our tools fetches a page from this host.
     Host(String),
     /// A tool on an MCP server; `reads` if the server says that it is read-only.
-    Remote {
-        server: String,
-        tool: String,
-        reads: bool,
-    },
+    Remote { server: String, tool: String, reads: bool },
 }
 
 impl Access {

@@ -1,5 +1,5 @@
 //! The administrator's file: settings and rules for everyone on this machine, and a list `locked` of keys that nobody can
-//! loosen, whether in a file, by a variable or by a flag.
+//! loosen by a file, a variable or a flag.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::search::fuzzy;
 use crate::text::one_line;
 
 const FILE: &str = "/etc/mycode/config.toml";
-/// Names one more such file, for images and trials. What the first one locks stays locked.
+/// Names an additional file, for images and trials. Locks of the first file remain.
 const VARIABLE: &str = "MYCODE_ADMIN_CONFIG";
 const MAX_SHOWN: usize = 120;
 
@@ -24,7 +24,7 @@ pub struct AdminFile {
     locked: Vec<String>,
 }
 
-/// The file of this machine, then the one that the variable names.
+/// The machine's file, then the one named by the variable.
 #[derive(Clone, Debug, Default)]
 pub struct AdminFiles(pub Vec<AdminFile>);
 
@@ -43,7 +43,7 @@ impl AdminFile {
             let meant = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
             return Err(format!("`locked` names '{typo}', but there is no such setting{meant}"));
         }
-        // An address belongs to its vendor: another vendor would bring its own.
+        // An address belongs to its vendor, and another vendor would bring its own.
         if locked.iter().any(|key| key == "provider" || key == "base_url") {
             locked.extend(["provider".to_owned(), "base_url".to_owned()]);
         }
@@ -79,7 +79,7 @@ impl AdminFiles {
         self.0.iter().find(|file| file.locked.iter().any(|name| name == key)).map(|file| file.place.as_str())
     }
 
-    /// Whether rules of this place allow something where only the administrator's do.
+    /// Whether allowances from this source count, even if only the administrator's do.
     pub fn allows(&self, place: &str) -> bool {
         let first = self.0.iter().position(|file| file.locked.iter().any(|key| key == "permissions"));
         self.0.iter().position(|file| file.place == place).is_some_and(|at| Some(at) <= first)
@@ -91,13 +91,13 @@ impl AdminFiles {
         levels.min().unwrap_or(Permission::Full)
     }
 
-    /// What a source may set: without what would loosen a locked key, which a notice names.
+    /// A source's settings without those that would loosen a locked key; adds a notice about them.
     pub fn held(&self, raw: Raw, from: &str, notices: &mut Vec<String>) -> Raw {
         let Ok(Value::Object(mut theirs)) = serde_json::to_value(&raw) else { return raw };
         for file in &self.0 {
             let ours = serde_json::to_value(&file.raw).unwrap_or_default();
             for key in &file.locked {
-                // Rules are joined, not replaced; `rules` leaves out what may not count.
+                // Rules are merged, not replaced; `rules` drops those that don't count.
                 let Some(value) =
                     theirs.get_mut(key).filter(|value| !value.is_null() && key != "permissions")
                 else {
@@ -117,7 +117,7 @@ impl AdminFiles {
         serde_json::from_value(Value::Object(theirs)).unwrap_or_default()
     }
 
-    /// Variables without those that would lead to another server than the locked one.
+    /// The variable, unless it would redirect from a locked server to another.
     pub fn variable(&self, name: &str, var: &dyn Fn(&str) -> Option<String>) -> Option<String> {
         let leads = VENDORS.iter().any(|vendor| vendor.address_var == name);
         var(name).filter(|_| !leads || self.lock("base_url").is_none())

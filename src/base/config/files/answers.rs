@@ -1,5 +1,5 @@
-//! `permissions.toml` in a project's state: what the user always allows in that project. Users may edit it, so an answer
-//! changes one entry and leaves comments and order as they are.
+//! `permissions.toml` in a project's state: what the user always allows there. Users may edit it, so an answer
+//! changes one entry and preserves comments and order.
 
 use std::io;
 use std::ops::Range;
@@ -59,7 +59,7 @@ pub fn add(path: &Path, rule: &str) -> io::Result<()> {
     })
 }
 
-/// Removes the entries of `allow` that `is_gone` names.
+/// Removes the entries of `allow` for which `is_gone` is true.
 pub fn remove(path: &Path, is_gone: impl Fn(&str) -> bool) -> io::Result<()> {
     let mut more = true;
     while std::mem::take(&mut more) {
@@ -96,7 +96,7 @@ fn change(
     })
 }
 
-/// What is always allowed in a project, also in a copy of it.
+/// Copies a project's answers to a copy of the project.
 pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
     let (of_project, of_copy) = (path(project_state), path(copy_state));
     match std::fs::copy(of_project, &of_copy) {
@@ -105,7 +105,7 @@ pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
     }
 }
 
-/// Earlier versions kept the answers in `rules.json`.
+/// Earlier versions stored the answers in `rules.json`.
 pub fn move_old(new: &Path) -> io::Result<()> {
     #[derive(Deserialize)]
     struct Old {

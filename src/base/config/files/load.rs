@@ -1,7 +1,7 @@
-//! Joins all configuration sources into validated sections. First wins: flags, `MYCODE_*`, the project's
+//! Merges all configuration sources into validated sections. First wins: flags, `MYCODE_*`, the project's
 //! file, the user's file, the administrator's, then `OPENAI_*` / `ANTHROPIC_*` variables, then the compiled-in
-//! `config.toml`. What the administrator locks, no other source loosens. Opens no network; nothing configured is an answer
-//! (`provider: None`), not an error.
+//! `config.toml`. No source can loosen what the administrator locks. Opens no network; a missing configuration
+//! (`provider: None`) isn't an error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,25 +28,25 @@ const DEFAULTS: &str = include_str!("../../../../config.toml");
 
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// `None` if no provider, key or address is configured anywhere.
+    /// `None` if no provider, key or address is configured.
     pub provider: Option<ProviderSettings>,
-    /// An error in the model settings, which only matters if a model is needed.
+    /// An error in the model settings; matters only if a model is needed.
     pub provider_error: Option<ConfigError>,
-    /// Other vendors whose keys are set, which a model's name can choose.
+    /// Other vendors with keys, which a model's name can select.
     pub vendors: Vec<(&'static Vendor, ProviderSettings)>,
     pub context: ContextSettings,
     pub work: WorkSettings,
     pub web: WebSettings,
     pub screen: ScreenSettings,
     pub language_servers: Option<ServersSetting>,
-    /// User definitions such as sub-agents; the project's only if it is trusted.
+    /// User definitions such as sub-agents; the project's only if trusted.
     pub own: OwnFiles,
     pub rules: Vec<RuleSource>,
     pub admin: AdminFiles,
     pub origins: Vec<SettingSource>,
     pub notices: Vec<String>,
     pub model_flag: bool,
-    /// No model was named anywhere: it is the vendor's default.
+    /// No model was configured, so it is the vendor's default.
     pub model_by_default: bool,
     /// Cache file for what servers report about themselves.
     pub servers: PathBuf,
@@ -60,11 +60,11 @@ pub struct Sources<'a> {
     pub vars: &'a dyn Fn(&str) -> Option<String>,
     pub paths: &'a Paths,
     pub workspace: &'a Path,
-    /// The user trusts the project's own file for this run.
+    /// Trust the project's own file in this run.
     pub trust: bool,
-    /// A mistake in them is reported.
+    /// Mistakes in the user's files are only reported.
     pub skip_user_files: bool,
-    /// Used if nothing is set: `ask` for the terminal, `auto` for exec.
+    /// Used if nothing is set: `ask` in the terminal, `auto` in exec.
     pub default_permission: Permission,
 }
 
@@ -208,7 +208,7 @@ impl Loaded {
         self.provider.iter().chain(others).filter_map(|settings| settings.api_key.as_ref())
     }
 
-    /// The vendors whose keys are set, the one in use first, where nothing says which is meant.
+    /// The vendors with keys, the current one first, if nothing says which is meant.
     pub fn undecided(&self) -> Vec<(&'static Vendor, &ProviderSettings)> {
         let Some(main) =
             self.provider.as_ref().filter(|_| self.model_by_default && self.raw.provider.is_none())
@@ -224,7 +224,7 @@ impl Loaded {
         if all.len() > 1 { all } else { Vec::new() }
     }
 
-    /// Chooses the provider anew, as keys changed. What is in use stays while its key does.
+    /// Selects the provider again after keys changed. The current one stays as long as its key does.
     pub fn read_keys(&mut self, var: Var<'_>) -> Result<(), ConfigError> {
         let admin = self.admin.clone();
         let var: Var<'_> = &|name| admin.variable(name, var);
@@ -242,7 +242,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// The context section for another model, or with a window size learned from the server, and how.
+    /// The context section for another model, or with a window learned from the server, and how it was learned.
     pub fn context_for(
         &self,
         model: &str,
@@ -264,7 +264,7 @@ impl Loaded {
     }
 }
 
-/// None where the vendor is locked: a model's name must not choose another.
+/// Empty if the vendor is locked, because a model's name must not select another one.
 fn others(
     admin: &AdminFiles,
     raw: &Raw,
@@ -306,7 +306,7 @@ fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<Con
     if let Some(facts) = models::facts(model) {
         facts.inform(&mut made);
     }
-    // A user who sets the window wants all of it.
+    // A user who sets the window wants to use all of it.
     made.tier_tokens = made.tier_tokens.filter(|_| origin != Origin::User);
     made.compression_threshold =
         share("compression_threshold", raw.compression_threshold, made.compression_threshold)?;
@@ -324,7 +324,7 @@ fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<Con
     Ok(made)
 }
 
-/// Header names and values from flags such as `--header "X-Org: a"`, in the form of the file's table.
+/// Parses flags such as `--header "X-Org: a"` into the file's table.
 pub fn header_table(lines: &[String]) -> Result<Option<BTreeMap<String, String>>, ConfigError> {
     let mut table = BTreeMap::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! The configuration files: their shape, how they are merged with where each value is from, the administrator's locks, and
+//! The configuration files: their shape, how they are merged (with the source of each value), the administrator's locks, and
 //! what the user always allows.
 
 pub mod admin;

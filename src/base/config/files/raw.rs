@@ -1,4 +1,4 @@
-//! The shape of a `config.toml` (and of `MYCODE_*` variables): every key optional, nothing resolved.
+//! The shape of a `config.toml` (and of `MYCODE_*` variables): all keys optional, nothing resolved.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::sanitize;
 use crate::search::fuzzy;
 use crate::text::one_line;
 
-/// One source's values. Unknown keys are rejected, so that typos are noticed.
+/// One source's values. Unknown keys are rejected to catch typos.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Raw {
@@ -63,12 +63,12 @@ pub struct Raw {
     pub mouse: Option<bool>,
     pub notify: Option<Notify>,
     pub permissions: Option<PermissionLists>,
-    /// Read by `keys.rs`, from the user's own file only.
+    /// Parsed by `keys.rs`, from the user's own file only.
     pub keys: Option<toml::Table>,
 }
 
-/// The only keys that a project's file may set without the user's trust. Any other could redirect prompts or
-/// cost, loosen the user's rules, or cripple the agent.
+/// The keys that an untrusted project's file may set. Any other key could redirect prompts or costs, loosen the
+/// user's rules, or cripple the agent.
 pub const PROJECT_KEYS: &[&str] = &["inject_notes", "task_context"];
 
 const NO_TABLE: &str = "[provider] is a table in other programs; here write provider = \"openai\", and model, base_url and api_key_env in lines of their own";
@@ -80,13 +80,12 @@ pub struct ProjectConfig {
     pub raw: Raw,
     /// Personal keys with their values.
     pub personal: Vec<String>,
-    /// Keys that no setting has.
     pub unknown: Vec<String>,
-    /// Those of them that seem to forbid something, which counts.
+    /// Unknown keys that seem to deny something, and so are applied.
     pub held: Vec<String>,
 }
 
-/// In our words, with the nearest name for an unknown key.
+/// Explains the error, with the nearest name for an unknown key.
 pub fn explained(error: &toml::de::Error) -> String {
     let text = error.to_string();
     let Some((before, expected)) = text.split_once(", expected one of ") else { return text };
@@ -103,7 +102,7 @@ impl Raw {
         toml::from_str(text).map_err(|error| if as_table { NO_TABLE.to_owned() } else { explained(&error) })
     }
 
-    /// Parses a project's file. Personal keys count only if it is trusted; what it forbids counts always.
+    /// Parses a project's file. Personal keys count only if it is trusted; denials and questions always do.
     pub fn parse_project(text: &str, trusted: bool) -> Result<ProjectConfig, String> {
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
@@ -113,7 +112,7 @@ impl Raw {
         table.retain(|key, _| !unknown.iter().any(|name| name == key));
         let (slips, held) = without_slips(&mut table);
         unknown.extend(slips);
-        // Wrong types are an error before anything is removed.
+        // Report wrong types before anything is removed.
         let all: Self = table.clone().try_into().map_err(|error| explained(&error))?;
         let is_personal = |key: &str, value: &toml::Value| match key {
             "permissions" => {
@@ -137,7 +136,7 @@ impl Raw {
         Ok(ProjectConfig { raw: Self { permissions, ..raw }, personal, unknown, held })
     }
 
-    /// What a project's file forbids and asks, where the rest of it is wrong.
+    /// The denials and questions in a project's file whose other parts are wrong.
     pub fn forbidding(text: &str) -> Option<Self> {
         let table: toml::Table = toml::from_str(text).ok()?;
         let list = |name: &str| table.get("permissions")?.get(name)?.clone().try_into().ok();
@@ -146,8 +145,8 @@ impl Raw {
         (lists != PermissionLists::default()).then(|| Self { permissions: Some(lists), ..Self::default() })
     }
 
-    /// Reads `MYCODE_<KEY>` for every key except the tables. Values are TOML scalars; anything else, or of
-    /// another type than the key's, is taken as a string.
+    /// Reads `MYCODE_<KEY>` for every key except the tables. Values are TOML scalars; anything else, or with a
+    /// type other than the key's, is taken as a string.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let keys = serde_json::to_value(Self::default()).unwrap_or_default();
         let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());
@@ -172,7 +171,7 @@ impl Raw {
     #[must_use]
     pub fn over(self, mut lower: Self) -> Self {
         // An address and a key belong to their vendor: a key must not be sent to another vendor's host. An address without a
-        // provider is the user's own server, which may speak any dialect.
+        // provider is the user's own server, which may use any dialect.
         let theirs = match lower.provider {
             None if lower.base_url.is_some() => self.provider,
             kind => Some(kind.unwrap_or(ProviderKind::Openai)),
@@ -188,7 +187,7 @@ impl Raw {
     }
 }
 
-/// Takes unknown lists out of `[permissions]`: those that are ignored, and those that were added to `deny`.
+/// Removes unknown lists from `[permissions]`: returns the ignored ones, and those added to `deny`.
 fn without_slips(table: &mut toml::Table) -> (Vec<String>, Vec<String>) {
     let (mut ignored, mut held) = (Vec::new(), Vec::new());
     let Some(toml::Value::Table(lists)) = table.get_mut("permissions") else { return (ignored, held) };

@@ -1,5 +1,5 @@
-//! One configuration file: reads it, tells where a setting came from, and writes a choice of the user into it, so that choices made
-//! on the screen can't contradict the file. Also reads the rules that the user's answers made.
+//! One configuration file: reads it, tells where a setting comes from, and writes a user's choice into it, so that choices
+//! made on the screen can't contradict the file. Also reads the rules from the user's answers.
 
 use std::io;
 use std::io::ErrorKind;
@@ -20,7 +20,7 @@ use crate::text::one_line;
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 const MAX_SHOWN: usize = 100;
 
-/// A setting that some source set, as users read it.
+/// A setting for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingSource {
     pub key: String,
@@ -28,7 +28,7 @@ pub struct SettingSource {
     pub place: String,
 }
 
-/// The settings of these sources, of which the first wins. Headers may hold keys, so their values aren't told.
+/// The settings of these sources; the first one wins. Values of headers may be keys, so they aren't shown.
 pub fn settings(sources: &[(String, Raw)]) -> Vec<SettingSource> {
     let mut all: Vec<SettingSource> = Vec::new();
     for (place, raw) in sources {
@@ -48,19 +48,19 @@ pub fn settings(sources: &[(String, Raw)]) -> Vec<SettingSource> {
     all
 }
 
-/// The user's own file, the only one with keys.
+/// The user's own file, the only one with key bindings.
 pub fn user(path: &Path) -> Result<(Raw, Vec<KeyBinding>), ConfigError> {
     let Some(text) = text(path)? else { return Ok((Raw::default(), Vec::new())) };
     Raw::parse(&text).and_then(|raw| Ok((raw, keys::read(&text)?))).map_err(|what| unparsable(path, &what))
 }
 
-/// The rules that "always" answers made.
+/// The rules from "always" answers.
 pub fn answers(project_state: &Path) -> Result<Option<RuleSource>, ConfigError> {
     let path = answers::path(project_state);
-    // What can't be moved is asked again.
+    // If moving fails, the user is just asked again.
     let _ = answers::move_old(&path);
     let text = text(&path);
-    // A sandbox around this run hides the state of all projects.
+    // A sandbox around this run may hide the state of all projects.
     if text.is_err() && is_hidden(&path) {
         return Ok(None);
     }
@@ -69,7 +69,7 @@ pub fn answers(project_state: &Path) -> Result<Option<RuleSource>, ConfigError> 
     Ok(Some(RuleSource { place: path.display().to_string(), lists, foreign: false }))
 }
 
-/// Refused although the file's mode allows it (Landlock), or not even seen (a closed folder).
+/// Refused although the file's mode allows it (Landlock), or invisible (a closed folder).
 fn is_hidden(path: &Path) -> bool {
     path.metadata().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
         || os::is_readable(path) && matches!(file::read(path, MAX_FILE_BYTES), Err(FileError::Denied(_)))
@@ -82,7 +82,7 @@ pub fn text(path: &Path) -> Result<Option<String>, ConfigError> {
             "make the file readable UTF-8 text, or move it away",
         )
     };
-    // A checkout may have a link to a device under this name: the size is limited, and only a file is read.
+    // A checkout may contain a link to a device, so read only a regular file of limited size.
     match file::read(path, MAX_FILE_BYTES) {
         Ok((bytes, _)) => String::from_utf8(bytes).map(Some).map_err(|_| refused("not UTF-8 text")),
         Err(FileError::NotFound) => Ok(None),
@@ -98,7 +98,7 @@ pub fn unparsable(path: &Path, what: &str) -> ConfigError {
     )
 }
 
-/// Creates the file if missing. The error is the end of a sentence for the user.
+/// Sets a key, creating the file if needed. The error completes a sentence for the user.
 pub fn choose(config: &Path, key: &str, value: &str) -> Result<(), String> {
     let changed = update(config, |before| {
         let text =
@@ -110,7 +110,7 @@ pub fn choose(config: &Path, key: &str, value: &str) -> Result<(), String> {
     changed.map_err(|error| format!("{} {error}", config.display()))
 }
 
-/// The text with the key's line; keys must precede the first table.
+/// The text with the key set; keys must precede the first table.
 fn with(text: &str, key: &str, value: &str) -> String {
     let line = format!("{key} = \"{value}\"");
     let is_key = |line: &str| {

@@ -1,5 +1,5 @@
-//! Facts about models: windows, prices, endpoints, reasoning. The data is in `models.toml`, with its sources;
-//! a user's own `models.toml` overrides it, and a user's setting always wins. An unknown model gets the
+//! Facts about models: windows, prices, endpoints, reasoning. The data and its sources are in `models.toml`;
+//! a user's own `models.toml` overrides it, and settings override both. An unknown model gets the
 //! default window and no price.
 
 use std::sync::{LazyLock, OnceLock};
@@ -12,9 +12,9 @@ use toml::{Table, Value};
 use crate::config::settings::{Binding, ContextSettings};
 use crate::model::usage::{PriceUsed, Usage};
 
-/// Assumed if nothing is known, in tokens.
+/// In tokens, if nothing is known.
 pub const DEFAULT_WINDOW: u64 = 128_000;
-/// Rows that are `like` each other in a chain.
+/// Maximum length of a chain of `like` rows.
 const MOST_LIKE: usize = 8;
 
 const SHIPPED: &str = include_str!("models.toml");
@@ -25,20 +25,19 @@ pub const TABLE_DATE: &str = "2026-11-25";
 #[serde(deny_unknown_fields, default)]
 pub struct ModelFacts {
     pub api: Api,
-    /// Tokens of prompt and reply together.
     pub window: u64,
     /// Most tokens of a prompt, if less than the window.
     input: Option<u64>,
     pub output: Option<u32>,
     pub price: Option<Price>,
     shares: Option<CacheShares>,
-    /// The price from a day on.
+    /// The price from a certain day on.
     later: Option<LaterPrice>,
     peak: Option<PeakHours>,
     pub tier: Option<PriceTier>,
     #[serde(default = "five")]
     pub cache: u64,
-    /// Supported efforts; empty if unknown.
+    /// Supported levels; empty if unknown.
     pub effort: Vec<String>,
     pub thinking: Thinking,
     pub binding: Binding,
@@ -48,7 +47,7 @@ pub struct ModelFacts {
     pub tokens: f64,
     pub system_messages: bool,
     pub images: bool,
-    /// Whether an answer can be bound to a schema while there are tools.
+    /// Whether answers can be bound to a schema while there are tools.
     pub schemas: bool,
 }
 
@@ -66,7 +65,7 @@ fn one() -> f64 {
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// For cache reads; the same as `input` if missing.
+    /// For cache reads; `input` if missing.
     pub read: Option<f64>,
     pub write: Option<f64>,
 }
@@ -86,7 +85,7 @@ struct LaterPrice {
     price: Price,
 }
 
-/// A factor on all prices from Monday to Friday, in hours of UTC such as `["01-04"]`.
+/// A factor on all prices from Monday to Friday, for UTC hours such as `["01-04"]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PeakHours {
@@ -104,7 +103,7 @@ impl PeakHours {
     }
 }
 
-/// Factors on all prices for a prompt longer than `above` tokens.
+/// Factors on all prices if a prompt exceeds `above` tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceTier {
@@ -139,7 +138,7 @@ pub enum Thinking {
     Between,
 }
 
-/// Reasoning that a Chat Completions server requires back with calls.
+/// Reasoning that a Chat Completions server needs back with calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Replay {
@@ -148,7 +147,6 @@ pub enum Replay {
     Signature,
 }
 
-/// All levels, weakest first.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 impl ModelFacts {
@@ -193,7 +191,7 @@ impl ModelFacts {
         Some((prompt * input_factor + output as f64 * price.output * output_factor) / 1e6)
     }
 
-    /// The price of a moment, its factor, and which it is.
+    /// The price at this time, its factor, and which price it is.
     fn price_at(&self, ms: u64) -> Option<(Price, f64, PriceUsed)> {
         let time = Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()?.to_zoned(TimeZone::UTC);
         let later = self.later.as_ref().filter(|later| time.date().to_string() >= later.from);
@@ -207,7 +205,7 @@ impl ModelFacts {
         Some((price, peak.map_or(1.0, |peak| peak.factor), used))
     }
 
-    /// At the price of that moment.
+    /// The cost at the price of this time.
     pub fn cost_at(&self, usage: &Usage, ms: u64) -> Option<f64> {
         let (price, factor, _) = self.price_at(ms)?;
         let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
@@ -228,20 +226,20 @@ impl ModelFacts {
 struct Row {
     names: Vec<String>,
     family: bool,
-    /// Of the shipped table.
+    /// The row's text in the shipped table.
     text: &'static str,
     facts: OnceLock<ModelFacts>,
 }
 
 impl Row {
-    // The table is a constant, and a test reads every row.
+    // The table is a constant, and a test parses every row.
     #[allow(clippy::expect_used)]
     fn facts(&self) -> &ModelFacts {
         self.facts.get_or_init(|| shipped_facts(self.text).expect("a shipped row is valid"))
     }
 }
 
-/// Rows are read when they are asked for: all of them would take a tenth of a start.
+/// Rows are parsed on demand, because all of them would take a tenth of the startup time.
 static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let row = |text: &'static str| {
         let family = text.contains("\nfamily = ");
@@ -255,7 +253,7 @@ fn blocks() -> impl Iterator<Item = &'static str> {
     SHIPPED.split("[[models]]").skip(1)
 }
 
-/// Of a shipped row, its own first.
+/// The names of a shipped row, its own name first.
 fn names(text: &'static str) -> impl Iterator<Item = &'static str> {
     let says = |line: &&str| ["name = ", "family = ", "aliases = "].iter().any(|key| line.starts_with(key));
     text.lines().filter(says).flat_map(|line| line.split('"').skip(1).step_by(2))
@@ -295,7 +293,7 @@ fn tables(text: &str) -> Result<Vec<Table>, String> {
     toml::from_str::<File>(text).map(|file| file.models).map_err(|error| error.to_string())
 }
 
-/// Each row starts from the row it is `like`, or from the row with its own name in `under`.
+/// Each row starts as a copy of the row it is `like`, or of the row with its name in `under`.
 fn rows(text: &str, under: &[Table]) -> Result<Vec<Row>, String> {
     let own = tables(text)?;
     own.iter().map(|row| read_row(row, &own, under)).collect()
@@ -371,7 +369,7 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
     exact.or_else(family).map(Row::facts)
 }
 
-/// Of a request at this time.
+/// The cost of a request at this time.
 pub fn cost(model: &str, usage: &Usage, ms: u64) -> Option<f64> {
     facts(model)?.cost_at(usage, ms)
 }
@@ -380,7 +378,7 @@ pub fn price_used(model: &str, ms: u64) -> PriceUsed {
     facts(model).and_then(|facts| facts.price_at(ms)).map(|(.., used)| used).unwrap_or_default()
 }
 
-/// The levels of effort that a model takes, weakest first, and its own default.
+/// The effort levels that a model supports, weakest first, and its default.
 pub fn efforts(model: &str) -> (Vec<&'static str>, &'static str) {
     let known = facts(model).map(|facts| &facts.effort).filter(|known| !known.is_empty());
     let Some(known) = known else { return (vec!["low", "medium", "high"], "medium") };
@@ -393,7 +391,7 @@ pub fn known_names() -> impl Iterator<Item = &'static str> {
     table().filter(|row| !row.family).flat_map(|row| row.names.iter().map(String::as_str))
 }
 
-/// A name without the vendor prefix and with hyphens for dots: `anthropic/claude-opus-5.5`,
+/// Strips the vendor prefix and replaces dots with hyphens: `anthropic/claude-opus-5.5`,
 /// `us.anthropic.claude-opus-5-5-v1:0` and `claude-opus-5-5@20260901` are the same model.
 fn normal(model: &str) -> String {
     let mut name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
@@ -403,11 +401,11 @@ fn normal(model: &str) -> String {
     name
 }
 
-/// Whether `name` is `known` with at most a date or a tag after it.
+/// Whether `name` is `known`, optionally followed by a date or a tag.
 fn is_same(known: &str, name: &str) -> bool {
     let Some(rest) = name.strip_prefix(known) else { return false };
     let word = |part: &str| {
-        // `-4-8` is another version; `-20250929` and `-2026-04-23` are dates.
+        // `-4-8` is another version, but `-20250929` and `-2026-04-23` are dates.
         let date = part.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() > 8;
         date || matches!(part, "latest" | "preview" | "fast" | "v1" | "v2")
     };

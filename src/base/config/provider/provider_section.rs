@@ -1,5 +1,5 @@
-//! The provider section: which vendor or server is asked, with which key. First wins: `provider`, a script, an address;
-//! then the vendor that the model's name begins with, the one that makes it, the first whose key is set.
+//! The provider section: which vendor or server is used, with which key. First wins: `provider`, a script, an address;
+//! then the vendor prefix of the model's name, the model's maker, the first vendor with a key.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ struct Choice {
     vendor: &'static Vendor,
     kind: ProviderKind,
     model: Option<String>,
-    /// Only this vendor's own key may go there, whatever else is set.
+    /// Only this vendor's own key may be sent there.
     by_name: bool,
 }
 
@@ -39,7 +39,7 @@ pub fn read(raw: &Raw, var: Var<'_>, servers: &Path) -> Result<Option<ProviderSe
     for_choice(raw, var, choice).map(kept).map(Some)
 }
 
-/// The other vendors whose keys are set, by name, each with its default model; none beside a server of the user's own.
+/// The other vendors with keys, by name, each with its default model; none if the user has a server of their own.
 pub fn others(
     raw: &Raw,
     var: Var<'_>,
@@ -69,7 +69,7 @@ fn has_address(var: Var<'_>) -> bool {
     VENDORS[..2].iter().any(foreign)
 }
 
-/// The other vendor that a model's name chooses, with its own name of the model.
+/// The other vendor that a model's name selects, with its own name for the model.
 pub fn chosen(model: &str, others: &[(&'static Vendor, ProviderSettings)]) -> Option<ProviderSettings> {
     let (vendor, own) = Vendor::named_in(model)?;
     let (_, settings) = others.iter().find(|(other, _)| *other == vendor)?;
@@ -96,7 +96,7 @@ fn choose(raw: &Raw, var: Var<'_>) -> Result<Option<Choice>, ConfigError> {
                 Ok(Some(Choice { vendor, kind: vendor.kind, model, by_name: true }))
             }
             (false, Some(vendor)) => Ok(Some(Choice { vendor, kind: vendor.kind, model, by_name: true })),
-            // Local servers have such names too.
+            // Local servers also use such names.
             (false, None) if vendor.key(var).is_none() && !VENDORS.iter().any(usable) => Ok(None),
             (false, None) => {
                 let missing = if vendor.key(var).is_some() { &vendor.address_var } else { &vendor.keys[0] };
@@ -107,7 +107,7 @@ fn choose(raw: &Raw, var: Var<'_>) -> Result<Option<Choice>, ConfigError> {
             }
         };
     }
-    // An address in the environment is a server of the user's own: other vendors' keys don't count beside it.
+    // An address in the environment means the user's own server, so other vendors' keys don't count.
     let vendors = if beside_address { &VENDORS[..2] } else { &VENDORS[..] };
     let mut usable = vendors.iter().filter(|vendor| usable(vendor));
     let maker = usable.clone().find(|vendor| vendor.makes(wanted) && vendor.key(var).is_some());
@@ -158,13 +158,13 @@ fn for_choice(raw: &Raw, var: Var<'_>, choice: Choice) -> Result<ProviderSetting
     made.bearer = bearer;
     (made.key_source, made.next_models) = (key_source, next_models);
     if by_name && Vendor::of_kind(vendor.kind) != vendor {
-        // They may hold the key of another server.
+        // Headers may contain another server's key.
         made.headers.clear();
     }
     Ok(made)
 }
 
-/// The key, and whether it's a token that goes into the `authorization` header whatever the dialect.
+/// The key, and whether it is a token for the `authorization` header whatever the dialect.
 fn key(
     raw: &Raw,
     var: Var<'_>,

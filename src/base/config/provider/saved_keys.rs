@@ -1,5 +1,5 @@
-//! API keys that the user saved with `/login` or `mycode login`, in `keys.toml` beside `config.toml`. They count as if
-//! their variables were exported; an exported variable wins.
+//! API keys saved with `/login` or `mycode login`, in `keys.toml` next to `config.toml`. They work as if their
+//! variables were exported; exported variables take precedence.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use crate::folder::update::update;
 use crate::secret::Secret;
 
 pub const FILE_NAME: &str = "keys.toml";
-/// Of a vendor with which users sign in. Its path stands for their key.
+/// The account file of a vendor with sign-in; its path stands for the key.
 pub const ACCOUNT_FILE: &str = "chatgpt.json";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl VendorKey {
 pub enum KeyState {
     Missing,
     Saved,
-    /// In this variable of the environment.
+    /// In this environment variable.
     Exported(String),
 }
 
@@ -47,7 +47,7 @@ pub enum KeyState {
 pub struct SavedKeys(BTreeMap<String, Secret>);
 
 impl SavedKeys {
-    /// `folder` is that of the user's configuration.
+    /// `folder` is the user's configuration folder.
     pub fn read(folder: &Path) -> Result<Self, ConfigError> {
         let path = folder.join(FILE_NAME);
         let refused = |why: &dyn std::fmt::Display| {
@@ -77,7 +77,6 @@ impl SavedKeys {
         exported(name).or_else(|| self.0.get(name).map(|key| key.expose().to_owned()))
     }
 
-    /// Where each vendor's key is.
     pub fn rows(&self) -> Vec<VendorKey> {
         let var = |name: &str| self.var(name);
         let row = |vendor: &Vendor| VendorKey {
@@ -103,7 +102,7 @@ pub fn save(folder: &Path, vendor: &Vendor, key: Option<&Secret>) -> io::Result<
         if let Some(key) = key {
             keys.insert(vendor.keys[0].clone(), key.clone());
         }
-        // TOML reads JSON's strings.
+        // JSON strings are valid TOML.
         let line = |(name, key): (&String, &Secret)| format!("{name} = {}\n", Value::from(key.expose()));
         Ok(Some(keys.iter().map(line).collect::<String>().into_bytes()))
     })?;
@@ -114,7 +113,7 @@ pub fn exported(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// Errors don't quote the file.
+/// Errors must not quote the file.
 fn parse(bytes: &[u8]) -> Result<BTreeMap<String, Secret>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
     let keys: BTreeMap<String, String> = toml::from_str(text)

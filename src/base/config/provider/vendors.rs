@@ -1,4 +1,4 @@
-//! The vendors whose keys people have in their environment. The data is in `vendors.toml`, with its sources.
+//! Vendors whose keys people have in their environment. The data and its sources are in `vendors.toml`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,10 +9,10 @@ use crate::config::settings::ProviderKind;
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Vendor {
-    /// Never empty, nor are `keys`.
+    /// Never empty, and neither are `keys`.
     names: Vec<String>,
     pub keys: Vec<String>,
-    /// Empty if a variable must name it.
+    /// Empty if a variable must set it.
     pub address: String,
     pub address_var: String,
     pub model_var: String,
@@ -20,14 +20,14 @@ pub struct Vendor {
     pub kind: ProviderKind,
     /// Empty if the user must name a model.
     pub default: String,
-    /// In its place, in this order, for accounts that can't use it.
+    /// Fallbacks, in order, for accounts that can't use the default.
     pub next: Vec<Arc<str>>,
     models: Vec<String>,
-    /// The issuer that users sign in with, instead of keys.
+    /// The issuer for signing in, if the vendor uses that instead of keys.
     pub account: String,
-    /// The page on which it gives programs a key of their own, if it has one.
+    /// The page that gives programs their own key, if there is one.
     pub sign_in: String,
-    /// What is asked to check a key, below the address.
+    /// The path below the address that is requested to check a key.
     #[serde(default = "model_list")]
     pub check: String,
 }
@@ -43,11 +43,11 @@ struct File {
 
 const REGION: &str = "{region}";
 
-/// Goes into another header than keys.
+/// Sent in a different header than keys.
 pub const BEARER_KEY: &str = "ANTHROPIC_AUTH_TOKEN";
 
 pub static VENDORS: LazyLock<Vec<Vendor>> = LazyLock::new(|| {
-    // The tests read every row.
+    // The tests parse every row.
     toml::from_str::<File>(include_str!("vendors.toml")).map(|file| file.vendors).unwrap_or_default()
 });
 
@@ -58,7 +58,7 @@ impl Vendor {
         &self.names[0]
     }
 
-    /// Whether users of the vendor called `name` sign in instead of giving a key.
+    /// Whether users sign in to this vendor instead of giving a key.
     pub fn has_account(name: &str) -> bool {
         VENDORS.iter().any(|vendor| vendor.is_called(name) && !vendor.account.is_empty())
     }
@@ -79,7 +79,7 @@ impl Vendor {
         VENDORS.iter().find(own).unwrap_or(&VENDORS[0])
     }
 
-    /// The one at this address, whose key must go nowhere else.
+    /// The vendor at this address, whose key must not be sent anywhere else.
     pub fn at(url: &str) -> Option<&'static Self> {
         let host = |url: &str| url.split('/').nth(2).map(str::to_ascii_lowercase);
         VENDORS.iter().find(|vendor| !vendor.address.is_empty() && host(&vendor.address) == host(url))
@@ -93,7 +93,7 @@ impl Vendor {
         var(&self.address_var).or_else(|| self.own_address(var))
     }
 
-    /// In the region that is set, where it has one in each.
+    /// The address, in the configured region if the vendor has one per region.
     pub fn own_address(&self, var: Var<'_>) -> Option<String> {
         let region =
             || var("AWS_REGION").or_else(|| var("AWS_DEFAULT_REGION")).unwrap_or("us-east-1".to_owned());
@@ -119,11 +119,11 @@ impl Vendor {
     /// The name that chooses this vendor and its model.
     pub fn full_name(&self, model: &str) -> String {
         let own = format!("{}/", self.name());
-        // OpenRouter's own model has its name already.
+        // OpenRouter's own model already has the prefix.
         format!("{own}{}", model.strip_prefix(&own).unwrap_or(model))
     }
 
-    /// The vendor that a name such as `deepseek/deepseek-flash` chooses, and its own name of the model.
+    /// The vendor that a name such as `deepseek/deepseek-flash` selects, and its own name for the model.
     pub fn named_in(model: &str) -> Option<(&'static Self, &str)> {
         let (name, own) = model.split_once('/')?;
         let vendor = VENDORS.iter().find(|vendor| vendor.is_called(name))?;

@@ -1,4 +1,4 @@
-//! Which definitions are active: the user's, and the trusted ones of plugins and of the project.
+//! Which definitions are active: the user's, and trusted ones of plugins and the project.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{plugin, project_file};
 use crate::config::paths::Paths;
 use crate::text::and_list;
 
-/// The usable files: the user's and the trusted ones of plugins and of the project; with a notice about the others.
+/// All usable files, and notices about the others.
 pub fn load(paths: &Paths, workspace: &Path, trust: bool) -> (OwnFiles, Vec<String>) {
     let mut own = OwnFiles::of_user(&paths.config);
     let mut notices = Vec::new();
@@ -44,7 +44,7 @@ pub fn kinds(all: &[Definition]) -> String {
     and_list(&kinds)
 }
 
-/// The files, with a word about those that were trusted before.
+/// The files; those trusted before in another version are marked.
 pub fn names(all: &[Definition], known: &Trust) -> String {
     let name = |one: &Definition| {
         let changed = if known.has_changed(one) { ", changed since you trusted it" } else { "" };
@@ -64,7 +64,7 @@ pub fn differences(all: &[Definition], known: &Trust) -> String {
     all.iter().map(difference).collect()
 }
 
-/// What of a project isn't trusted as it is now, for its user: the files, and what changed in those that were trusted before.
+/// For the user: which files of the project aren't trusted, and what changed in those trusted before.
 pub fn told(workspace: &Path, state: &Path) -> String {
     let known = Trust::read(state);
     let mut open = OwnFiles::of_project(workspace).definitions(workspace);

@@ -1,7 +1,7 @@
-//! Definitions in folders of Markdown files, or such a file: sub-agents, and slash commands (in TOML too), where a subfolder is a
-//! namespace: `git/fix.md` is `/git:fix`. From the user's configuration and other agents' folders at home, and from a
-//! project, where they need the user's trust in their exact contents. Folders as in the documentation of Claude Code,
-//! Codex, Gemini CLI and opencode, November 2026.
+//! Definitions in Markdown files: sub-agents, and slash commands (also in TOML), where a subfolder is a namespace: `git/fix.md`
+//! is `/git:fix`. From the user's configuration, other agents' folders in the home, and the project, which needs the
+//! user's trust in their exact contents. Folders as in the documentation of Claude Code, Codex, Gemini CLI and opencode,
+//! November 2026.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub fn agents_of_user(config: &Path) -> Vec<AgentFile> {
     of_user(config.join("agents"), &[".claude/agents"]).iter().flat_map(|folder| agents(folder)).collect()
 }
 
-/// Sorted; without files that a link brings in from outside.
+/// Sorted; excludes files that a link brings in from outside.
 pub fn agents_of_project(workspace: &Path) -> Vec<AgentFile> {
     let inside = |file: &AgentFile| path::follow(&file.path).starts_with(workspace);
     AGENTS.iter().flat_map(|folder| agents(&workspace.join(folder))).filter(inside).collect()
@@ -47,7 +47,7 @@ pub fn commands_of_user(config: &Path) -> Vec<CommandFile> {
     of_user(config.join("commands"), &at_home).iter().flat_map(|folder| commands(folder)).collect()
 }
 
-/// Sorted; without files that a link brings in from outside.
+/// Sorted; excludes files that a link brings in from outside.
 pub fn commands_of_project(workspace: &Path) -> Vec<CommandFile> {
     let inside = |file: &CommandFile| path::follow(&file.path).starts_with(workspace);
     COMMANDS.iter().flat_map(|folder| commands(&workspace.join(folder))).filter(inside).collect()

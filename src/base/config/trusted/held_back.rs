@@ -1,5 +1,5 @@
-//! Rules files that appeared or changed while an agent's command ran, which could plant what the model then
-//! obeys. They are used once the user approves, and only with that content. Always-sent files are compared
+//! Rules files that appeared or changed while an agent's command ran, which could be used to steer the model.
+//! They are used only after the user approves, and only with that content. Always-sent files are compared
 //! before and after each command; for others, the ctime (which no program can set) shows whether they changed
 //! while a command ran.
 
@@ -25,9 +25,9 @@ const TIMES: &str = "command-times";
 
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Only this much of the end of the command times is read.
+/// Only the last part of the command times is read.
 const TIMES_BYTES: u64 = 256 * 1024;
-/// The kernel's file clock lags by up to this.
+/// The kernel's file clock can lag by this much.
 const CLOCK_MS: u64 = 20;
 
 pub type RulesHashes = BTreeMap<PathBuf, String>;
@@ -42,7 +42,7 @@ struct Row {
 #[derive(Clone, Debug)]
 pub struct HeldBack {
     folder: PathBuf,
-    /// Those of projects around this one, whose commands can write here.
+    /// State folders of projects around this one, whose commands can write here.
     around: Vec<PathBuf>,
 }
 
@@ -59,7 +59,7 @@ impl HeldBack {
         self
     }
 
-    /// Those of this project, and of all projects: the user's own.
+    /// The files for this project, and for the user's own rules in all projects.
     fn files(&self) -> [PathBuf; 2] {
         [&*self.folder, self.folder.parent().unwrap_or(&self.folder)].map(|folder| folder.join(HELD))
     }
@@ -73,14 +73,14 @@ impl HeldBack {
         all
     }
 
-    /// What is not in the project, below `root`, is held back in all.
+    /// Rules outside the project (not below `root`) are held back in all projects.
     pub fn add(&self, root: &Path, more: RulesHashes) -> io::Result<()> {
         let (here, own): (RulesHashes, _) = more.into_iter().partition(|(path, _)| path.starts_with(root));
         let groups = self.files().into_iter().zip([here, own]);
         groups.filter(|(_, group)| !group.is_empty()).try_for_each(|(file, group)| add(&file, group))
     }
 
-    /// Releases them for this project only.
+    /// Releases all held-back files, for this project only.
     pub fn release(&self) -> io::Result<()> {
         let held = self.list();
         if !held.is_empty() {
@@ -89,12 +89,12 @@ impl HeldBack {
         file::remove(&self.folder.join(HELD))
     }
 
-    /// Whether this content was last changed while a command ran and the user hasn't released it since.
+    /// Whether this content was last changed while a command ran, and the user hasn't released it since.
     pub fn is_planted(&self, path: &Path, hash: &str) -> bool {
         self.is_planted_by(&self.folder, path, hash) || self.is_planted_around(path, hash)
     }
 
-    /// The same of commands in the projects around.
+    /// The same for commands in the surrounding projects.
     pub fn is_planted_around(&self, path: &Path, hash: &str) -> bool {
         self.around.iter().any(|state| self.is_planted_by(state, path, hash))
     }
@@ -117,7 +117,7 @@ impl HeldBack {
     pub fn end_command(&self, since: SystemTime) -> io::Result<()> {
         file::create_private_folder(&self.folder)?;
         let times = self.folder.join(TIMES);
-        // Twice what is read: the older half is useless.
+        // At twice the size that is read, drop the older half.
         if fs::metadata(&times).is_ok_and(|meta| meta.len() > 2 * TIMES_BYTES) {
             let kept = file::tail(&times, TIMES_BYTES)?;
             atomic_write::write_private(&times, &kept, Expect::Anything).map_err(io::Error::other)?;
@@ -128,12 +128,12 @@ impl HeldBack {
 
     /// Records the rules files before a command, in case this session is killed while it runs.
     pub fn begin_command(&self, before: RulesHashes) -> io::Result<()> {
-        // No atomic write, which would wait for the disk: a torn file just holds everything back.
+        // Not written atomically, which would wait for the disk: a torn file just holds everything back.
         file::create_private_folder(&self.folder)?;
         fs::write(self.folder.join(BEFORE), serde_json::to_vec(&rows(before))?)
     }
 
-    /// The state recorded before an interrupted command, and when that command began; returned once.
+    /// The state recorded before an interrupted command, and when the command began; returned only once.
     pub fn take_before(&self) -> Option<(RulesHashes, SystemTime)> {
         let before = self.folder.join(BEFORE);
         let meta = before.symlink_metadata().ok()?;

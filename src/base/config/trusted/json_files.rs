@@ -1,6 +1,5 @@
-//! Definitions in JSON files: hooks, MCP servers, and the permission rules of Claude Code's settings. The user's own, and a
-//! project's, which need the user's trust in exactly that: of Claude Code's settings only those keys count, so other changes
-//! keep trust.
+//! Definitions in JSON files: hooks, MCP servers, and the permission rules of Claude Code's settings. A project's
+//! need the user's trust in exactly these keys, so other changes to the files don't affect trust.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ const HOOKS: [&str; 3] = [".mycode/hooks.json", ".claude/settings.json", ".claud
 const HOOK_KEYS: [&str; 2] = ["hooks", "disableAllHooks"];
 const MCP_SERVERS: [&str; 4] =
     [".cursor/mcp.json", ".vscode/mcp.json", ".mcp.json", ".mycode/mcp_servers.json"];
-/// Other agents' settings, of which only these keys count; those above win.
+/// Other agents' settings, of which only these keys count; the files above take precedence.
 const OF_OTHERS: [&str; 6] = [
     "opencode.json",
     "opencode.jsonc",
@@ -26,19 +25,19 @@ const OF_OTHERS: [&str; 6] = [
     ".gemini/settings.json",
     ".codex/config.toml",
 ];
-/// What is read of them besides, and of Claude Code's settings; the rest is said to have no effect.
+/// Other keys that are read from them, and from Claude Code's settings; the rest is reported as having no effect.
 const READ_OF_OTHERS: &str = "\
     $schema permission mcpServers mcp mcp_servers servers inputs instructions context contextFileName \
     project_doc_fallback_filenames";
 const READ_OF_CLAUDE: &str = "$schema hooks disableAllHooks permissions";
-/// Of a server in any agent's form, by `tools/mcp/config/entry.rs`, and what only people read.
+/// Keys of a server in any agent's format (read by `tools/mcp/config/entry.rs`), and keys meant only for people.
 const READ_OF_SERVERS: &str = "\
     type command args env environment env_vars envVars cwd url httpUrl serverUrl headers http_headers env_http_headers \
     envHttpHeaders bearer_token_env_var bearerTokenEnvVar oauth scopes disabled enabled includeTools enabled_tools \
     excludeTools disabledTools disabled_tools timeout tool_timeout_sec toolTimeoutSec startup_timeout_ms startupTimeout \
     startup_timeout_sec startupTimeoutSec sandbox description name gallery version $schema";
-/// Rules, hooks, commands and servers of agents whose files aren't read; the README of intellectronica/ruler (2026-11-28)
-/// and the documentation of each have them.
+/// Rules, hooks, commands and servers of agents whose files aren't read, according to the README of
+/// intellectronica/ruler (2026-11-28) and each agent's documentation.
 const OF_OTHERS_UNREAD: &str = "\
     .clinerules .roo/rules .roo/mcp.json .kiro/steering .kiro/settings/mcp.json .junie/guidelines.md .windsurf/rules \
     .windsurf/mcp_config.json .trae/rules .augment/rules .amazonq/rules .continue/rules .aiassistant/rules .agent/rules \
@@ -112,12 +111,12 @@ fn unread_of_servers(all: &Value) -> Vec<String> {
     lists.flatten().flat_map(each).collect()
 }
 
-/// The same where the project's last session didn't say it already.
+/// The same, unless the project's last session already said so.
 pub fn not_used_news(workspace: &Path, project_state: &Path) -> Option<String> {
     news(not_used(workspace)?, project_state, "settings-not-used")
 }
 
-/// `told` unless that is what the file of this name in the project's state says already.
+/// `told`, unless the project's state already has the same text in this file.
 pub fn news(told: String, project_state: &Path, name: &str) -> Option<String> {
     let file = project_state.join(name);
     let is_news = file::small_text(&file, MAX_BYTES).is_none_or(|before| before != told);
@@ -165,7 +164,7 @@ pub fn settings(workspace: &Path) -> impl Iterator<Item = AgentFile> {
     of_project(workspace, &SETTINGS)
 }
 
-/// Without files that a link brings in from outside.
+/// Excludes files that a link brings in from outside.
 fn of_project(workspace: &Path, names: &'static [&'static str]) -> impl Iterator<Item = AgentFile> {
     let paths = names.iter().map(move |name| workspace.join(name));
     let here = move |path: &PathBuf| path.exists() && path::follow(path).starts_with(workspace);
@@ -176,7 +175,7 @@ pub fn read(path: PathBuf) -> Option<AgentFile> {
     Some(AgentFile { text: file::small_text(&path, MAX_BYTES)?, path })
 }
 
-/// What a file says under these keys, if anything. An invalid file is kept, so that it can be reported.
+/// The file reduced to these keys. An invalid file is kept, so that it can be reported.
 fn only(file: AgentFile, keys: &[&str]) -> Option<AgentFile> {
     match settings_file::parse(&file.path, &file.text) {
         Ok(Value::Object(mut all)) => {

@@ -1,5 +1,5 @@
-//! What the user and a project define for the agent (sub-agents, slash commands…). A project's needs the user's trust in its
-//! exact contents. A new kind is one field of [`OwnFiles`], and its reader for each.
+//! What the user and the project define for the agent (sub-agents, slash commands…). The project's need the user's trust in
+//! their exact contents. A new kind is one field of [`OwnFiles`] with its readers.
 
 use std::path::{Path, PathBuf};
 
@@ -13,19 +13,19 @@ use crate::path;
 #[derive(Clone, Debug, Default)]
 pub struct OwnFiles {
     pub agents: Vec<AgentFile>,
-    /// For equal names the first one wins.
+    /// The first one of each name wins.
     pub commands: Vec<CommandFile>,
     pub skills: Vec<SkillFile>,
     pub hooks: Vec<AgentFile>,
-    /// Language servers shipped by the project.
+    /// Language servers shipped with the project.
     pub programs: Vec<AgentFile>,
     /// Language servers that plugins define.
     pub servers: Vec<AgentFile>,
-    /// MCP servers; for equal names the later one wins.
+    /// MCP servers; the last one of each name wins.
     pub mcp: Vec<AgentFile>,
     /// What Claude Code's project settings allow.
     pub permissions: Vec<AgentFile>,
-    /// The folders of plugins, whose files tools and commands may read.
+    /// Plugin folders, whose files tools and commands may read.
     pub plugins: Vec<PathBuf>,
 }
 
@@ -54,7 +54,7 @@ impl OwnFiles {
         }
     }
 
-    /// For equal names of commands and skills the project's wins.
+    /// The project's commands and skills take precedence over others with the same name.
     pub fn with(mut self, project: Self) -> Self {
         self.agents.extend(project.agents);
         self.commands.splice(..0, project.commands);
@@ -68,7 +68,7 @@ impl OwnFiles {
         self.programs.iter().map(|file| file.path.clone()).collect()
     }
 
-    /// Those of the plugin in `root`; for equal names the user's own win.
+    /// Adds the definitions of the plugin in `root`; the user's own take precedence.
     pub fn add_plugin(&mut self, files: Self, root: PathBuf) {
         self.agents.extend(files.agents);
         self.commands.extend(files.commands);
@@ -79,7 +79,6 @@ impl OwnFiles {
         self.plugins.push(root);
     }
 
-    /// Everything that needs trust, by kind.
     pub fn definitions(&self, workspace: &Path) -> Vec<Definition> {
         let mut all = Vec::new();
         self.clone().retain(workspace, |one| {

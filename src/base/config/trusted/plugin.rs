@@ -1,6 +1,6 @@
-//! Plugins: bundles of skills, commands, sub-agents, hooks, MCP and language servers, as Claude Code has them (its plugin
-//! manifest reference of 27 November 2026, and the manifests of anthropics/claude-plugins-official). `NAME/` in the user's state holds a plugin's files,
-//! `NAME.json` where they are from. Nothing of it is active until the user trusts that very version.
+//! Plugins: bundles of skills, commands, sub-agents, hooks, MCP and language servers, in Claude Code's format (its plugin
+//! manifest reference of 27 November 2026, and the manifests of anthropics/claude-plugins-official). In the user's state, `NAME/`
+//! has a plugin's files and `NAME.json` their source. A plugin is inactive until the user trusts exactly this version.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,15 +15,15 @@ use super::skill_files;
 use super::trust::{Definition, Trust};
 use crate::{file, path};
 
-/// The variable by which a plugin's texts, hooks and servers name its folder.
+/// The variable with the plugin's folder, for its texts, hooks and servers.
 pub const ROOT: &str = "CLAUDE_PLUGIN_ROOT";
-/// The same for a folder of its own that stays when the plugin is updated.
+/// The variable with the plugin's data folder, which is kept across updates.
 const DATA: &str = "CLAUDE_PLUGIN_DATA";
-/// Says that only the named skills of the folder belong to the plugin.
+/// Only the skills named in the manifest belong to the plugin.
 pub const ONLY_NAMED: &str = "onlyNamedSkills";
 pub const MANIFEST: &str = ".claude-plugin/plugin.json";
 const MAX_BYTES: u64 = 1024 * 1024;
-/// What a manifest says of a command, and where a command's own text says it.
+/// A command's keys in the manifest, and their names in a command's front matter.
 const COMMAND_KEYS: [(&str, &str); 4] = [
     ("description", "description"),
     ("argumentHint", "argument-hint"),
@@ -34,11 +34,10 @@ const COMMAND_KEYS: [(&str, &str); 4] = [
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PluginRecord {
     pub name: String,
-    /// As the user named it.
     pub source: String,
-    /// The commit, or a hash of the files that were copied.
+    /// The commit, or a hash of the copied files.
     pub version: String,
-    /// `plugin.json`, over what a marketplace says of it.
+    /// `plugin.json`, merged over what a marketplace says.
     pub manifest: Value,
 }
 
@@ -83,7 +82,7 @@ impl Plugin {
         }
     }
 
-    /// Where it lies, as its user named it; `None` if there is none.
+    /// The plugin in this folder; `None` if there is none.
     pub fn in_folder(folder: &Path) -> Option<Self> {
         let root = path::follow(folder);
         let manifest = file::small_text(&root.join(MANIFEST), MAX_BYTES).unwrap_or_default();
@@ -94,7 +93,7 @@ impl Plugin {
         (!plugin.files.definitions(&plugin.root).is_empty()).then_some(plugin)
     }
 
-    /// What the user trusts: the version, with the texts of all files that are loaded.
+    /// What the user trusts: the version and the texts of all loaded files.
     pub fn definition(&self) -> Definition {
         let files = self.files.definitions(&self.root);
         let texts = files.iter().map(|one| format!("{} {}\n{}\n", one.kind, one.name, one.text));
@@ -107,7 +106,7 @@ impl Plugin {
     }
 }
 
-/// What a plugin keeps, which stays when it is updated.
+/// The plugin's data folder, which is kept across updates.
 pub fn data_of(root: &Path) -> PathBuf {
     root.with_extension("data")
 }
@@ -121,7 +120,7 @@ struct Bundle<'a> {
 impl Bundle<'_> {
     fn files(&self) -> OwnFiles {
         let mut files = OwnFiles::default();
-        // What the manifest names stands for these two folders, and beside all others.
+        // Names in the manifest replace these two folders, and add to all others.
         let unless_named = |name| self.manifest[name].is_null().then_some(name);
         for place in self.places("agents", unless_named("agents")) {
             files.agents.extend(agent_files::agents(&place));
@@ -137,7 +136,7 @@ impl Bundle<'_> {
         for place in self.places("skills", all.then_some("skills")) {
             files.skills.extend(skill_files::of_plugin(&place, self.name));
         }
-        // A bundle that is one skill.
+        // A bundle that consists of one skill.
         if files.skills.is_empty() && all {
             let root = skill_files::of_plugin(self.root, self.name);
             files.skills.extend(root.into_iter().filter(|file| file.path.parent() == Some(self.root)));
@@ -148,7 +147,7 @@ impl Bundle<'_> {
         let inside = |path: &Path| path::follow(path).starts_with(self.root);
         files.agents.retain(|file| inside(&file.path));
         files.commands.retain(|file| inside(&file.path));
-        // Several of the named folders may hold the same one.
+        // Several named folders may contain the same file.
         let mut seen = HashSet::new();
         files.skills.retain(|file| inside(&file.path) && seen.insert(file.path.clone()));
         let texts = files.agents.iter_mut().map(|file| &mut file.text);
@@ -159,7 +158,7 @@ impl Bundle<'_> {
         files
     }
 
-    /// The default place, and those that the manifest names: paths in the folder, one or several.
+    /// The default place and those named in the manifest: one or several paths inside the folder.
     fn places(&self, key: &str, default: Option<&str>) -> Vec<PathBuf> {
         let named = match &self.manifest[key] {
             Value::String(path) => vec![path.as_str()],
@@ -184,7 +183,7 @@ impl Bundle<'_> {
                 Some(_) => return None,
                 None => given["content"].as_str()?.to_owned(),
             };
-            // Valid YAML, too.
+            // JSON values are valid YAML.
             let head: String = COMMAND_KEYS
                 .iter()
                 .filter(|(key, _)| !given[*key].is_null() && !text.starts_with("---"))
@@ -200,14 +199,14 @@ impl Bundle<'_> {
         self.manifest["commands"].as_object().into_iter().flatten().filter_map(command).collect()
     }
 
-    /// Objects in files and in the manifest itself, each in the form of our own files.
+    /// Objects in files and in the manifest itself, each in the format of our own files.
     fn json(&self, key: &str, default: &str, within: &str) -> Vec<AgentFile> {
         let mut found = Vec::new();
         let is_json = |place: &PathBuf| place.extension().is_some_and(|ending| ending == "json");
         let places = self.places(key, Some(default)).into_iter().filter(is_json);
         for place in places.filter(|place| place.is_file()) {
             let text = file::small_text(&place, MAX_BYTES).unwrap_or_default();
-            // What isn't JSON is kept, so that it can be reported.
+            // Invalid JSON is kept, so that it can be reported.
             let text = match serde_json::from_str(&text) {
                 Ok(value) => self.completed(value, within),
                 Err(_) => text,
@@ -228,7 +227,7 @@ impl Bundle<'_> {
         found
     }
 
-    /// With the key that our own files have around it, and the plugin's folder in all texts.
+    /// Adds the outer key that our own files have, and fills in the plugin's folder.
     fn completed(&self, value: Value, within: &str) -> String {
         let mut value =
             if value.get(within).is_some_and(Value::is_object) { value } else { json!({within: value}) };

@@ -22,7 +22,7 @@ pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<St
     let trusted = trust || Trust::read(&paths.project(workspace)).holds(&definition(workspace, &text));
     let ProjectConfig { mut raw, personal, unknown, held } = match Raw::parse_project(&text, trusted) {
         Ok(file) => file,
-        // Someone else's file stops nothing here.
+        // A mistake in an untrusted file must not stop anything.
         Err(what) if !trusted => {
             let why = what.lines().next().unwrap_or_default();
             let place = place.display();
@@ -68,7 +68,7 @@ pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<St
     Ok((raw, notices))
 }
 
-/// What the file would set if trusted, and what to trust for it; `None` without such a file.
+/// What the file would set if trusted, and what to trust for that; `None` without a file.
 pub fn wishes(workspace: &Path) -> Result<Option<(Definition, Vec<String>)>, ConfigError> {
     let place = paths::project_config(workspace);
     let Some(text) = text(workspace)? else { return Ok(None) };
@@ -80,12 +80,11 @@ fn definition(workspace: &Path, text: &str) -> Definition {
     Definition { kind: "settings", name: place(workspace), text: text.to_owned() }
 }
 
-/// As users read it.
 pub fn place(workspace: &Path) -> String {
     path::display(workspace, &paths::project_config(workspace))
 }
 
-/// Nothing if a link leads outside the project: even an error message about a text would reveal it.
+/// `None` if a link leads outside the project, because even an error message would reveal the text.
 fn text(workspace: &Path) -> Result<Option<String>, ConfigError> {
     let path = paths::project_config(workspace);
     if leads_out(&path, workspace) { Ok(None) } else { source::text(&path) }

@@ -23,11 +23,10 @@ pub struct SkillFile {
     /// Empty if unreadable.
     pub text: String,
     pub by_user: bool,
-    /// Its name is the beginning of the skill's.
+    /// The plugin's name, which becomes the prefix of the skill's.
     pub plugin: Option<String>,
 }
 
-/// In a folder of a plugin.
 pub fn of_plugin(folder: &Path, name: &str) -> Vec<SkillFile> {
     let mut found = Found { by_user: true, ..Found::default() };
     found.walk(folder, MAX_DEPTH);
@@ -44,14 +43,14 @@ pub fn of_user(config: &Path) -> Vec<SkillFile> {
     found.files
 }
 
-/// Nearest first; without files that a link brings in from outside.
+/// Nearest first; excludes files that a link brings in from outside.
 pub fn of_project(workspace: &Path) -> Vec<SkillFile> {
     let root = repository::root(workspace).unwrap_or(workspace);
     let at_home: Vec<PathBuf> = at_home().collect();
     let mut found = Found::default();
     for folder in workspace.ancestors().take_while(|folder| folder.starts_with(root)) {
         for skills in FOLDERS.map(|name| folder.join(name)) {
-            // A home may be a repository.
+            // The home folder may be a repository.
             if !at_home.contains(&skills) {
                 found.walk(&skills, MAX_DEPTH);
             }
@@ -69,7 +68,7 @@ fn at_home() -> impl Iterator<Item = PathBuf> {
 #[derive(Default)]
 struct Found {
     files: Vec<SkillFile>,
-    /// Resolved folders: the same one may be linked from several places.
+    /// Resolved folders, because the same one may be linked from several places.
     seen: BTreeSet<PathBuf>,
     by_user: bool,
 }

@@ -1,5 +1,5 @@
-//! What of a folder's own configuration the user trusts. Trust is bound to each exact text and kept in the user's state,
-//! never in the checkout. The text is kept, too, to show what changed since.
+//! Which parts of a folder's configuration the user trusts. Trust is bound to each exact text and stored in the user's state,
+//! never in the checkout. The text is stored too, to show later changes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,14 +14,13 @@ use crate::file;
 use crate::folder::update::update;
 
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// A longer text isn't kept, so what changed in it can't be shown.
+/// Longer texts aren't stored, so later changes can't be shown.
 const KEPT_BYTES: usize = 64 * 1024;
 const CONTEXT: usize = 2;
 
 /// Something that needs the user's trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// In the plural, such as `hooks`.
     pub kind: &'static str,
     /// The file, as users read it.
     pub name: String,
@@ -56,7 +55,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Without a readable file, nothing is trusted.
+    /// If the file can't be read, nothing is trusted.
     pub fn read(state: &Path) -> Self {
         let path = state.join("trusted.json");
         Self { stored: stored(file::read(&path, MAX_BYTES).ok().as_ref().map(|(bytes, _)| &**bytes)), path }
@@ -70,19 +69,19 @@ impl Trust {
         self.stored.refused.get(&one.key()).is_some_and(|known| *known == hash(&one.text))
     }
 
-    /// Whether another text of it is trusted.
+    /// Whether another version of it is trusted.
     pub fn has_changed(&self, one: &Definition) -> bool {
         self.stored.trusted.contains_key(&one.key()) && !self.holds(one)
     }
 
-    /// What changed since the user's last yes; empty for something new.
+    /// What changed since the user last trusted it; empty if it is new.
     pub fn difference(&self, one: &Definition) -> String {
         match self.stored.trusted.get(&one.key()) {
             Some(before) if before.hash != hash(&one.text) => {
                 if before.text.is_empty() || one.text.len() > KEPT_BYTES {
                     return "(changed; too long to show)\n".to_owned();
                 }
-                // JSON that was written on one line, too.
+                // JSON may be written on one line.
                 let json = |text: &str| serde_json::from_str::<Value>(text).map(|json| format!("{json:#}\n"));
                 let lines = |text: &str| json(text).unwrap_or_else(|_| text.to_owned());
                 let (before, now) = (lines(&before.text), lines(&one.text));
@@ -124,7 +123,7 @@ fn stored(bytes: Option<&[u8]>) -> Stored {
     bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
 }
 
-/// Copies a project's trust to a copy of the project: for the same texts only.
+/// Copies a project's trust to a copy of the project, for the same texts only.
 pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
     let of_project = Trust::read(project_state).stored.trusted;
     Trust::read(copy_state).change(|stored| stored.trusted.clone_from(&of_project))
