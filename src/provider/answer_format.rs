@@ -1,6 +1,6 @@
-//! An answer's schema (`--output-schema`) in the form that servers enforce. Rules that they don't take are left out: the
-//! answer is checked against all of them afterwards. Where that isn't possible, words alone ask for it. After the `openai`
-//! 6.49.0 and `@anthropic-ai/sdk` 1.14.0 packages for npm (`lib/transform.ts`, `lib/transform-json-schema.ts`), November 2026.
+//! An answer's schema (`--output-schema`) in the form that servers enforce. Rules that they don't support are left out, because
+//! the answer is checked against all of them afterwards. If nothing can be enforced, the prompt asks for it. Based on `openai`
+//! 6.49.0 and `@anthropic-ai/sdk` 1.14.0 for npm (`lib/transform.ts`, `lib/transform-json-schema.ts`), November 2026.
 
 use std::collections::BTreeSet;
 use std::slice;
@@ -12,11 +12,11 @@ use base::model::request::Params;
 
 const NAME: &str = "answer";
 const KEPT: &[&str] = &["type", "enum", "const", "description"];
-/// They may allow members beside an object's own.
+/// These can allow members in addition to an object's own.
 const BESIDE: &[&str] = &["allOf", "anyOf", "oneOf", "patternProperties"];
 const DEFINITIONS: &[&str] = &["$defs", "definitions"];
 
-/// As Responses has it.
+/// For Responses.
 pub fn openai(params: &Params) -> Option<Value> {
     let schema = enforced(params)?;
     // A strict schema has no optional members.
@@ -24,7 +24,7 @@ pub fn openai(params: &Params) -> Option<Value> {
     Some(json!({"type": "json_schema", "name": NAME, "schema": schema, "strict": strict}))
 }
 
-/// As Chat Completions has it.
+/// For Chat Completions.
 pub fn openai_chat(params: &Params) -> Option<Value> {
     let Value::Object(mut format) = openai(params)? else { return None };
     let kind = format.shift_remove("type");
@@ -35,7 +35,7 @@ pub fn anthropic(params: &Params) -> Option<Value> {
     Some(json!({"type": "json_schema", "schema": enforced(params)?}))
 }
 
-/// Elsewhere, a model that must answer in JSON may be unable to call tools.
+/// Models not marked in the table might be unable to call tools if bound to JSON.
 fn enforced(params: &Params) -> Option<Value> {
     models::facts(&params.model).filter(|facts| facts.schemas)?;
     let whole = params.answer_schema.as_deref()?;
@@ -51,7 +51,7 @@ fn enforced(params: &Params) -> Option<Value> {
 
 struct Narrowing<'a> {
     whole: &'a Value,
-    /// References that are being followed: recursion isn't taken by all.
+    /// References being followed; not all servers support recursion.
     open: BTreeSet<&'a str>,
 }
 
@@ -96,11 +96,11 @@ impl<'a> Narrowing<'a> {
             let types = json!(types);
             kept.insert("type".to_owned(), types);
         }
-        // Without either a value may be anything, which can't be enforced.
+        // Without either, any value is valid, which can't be enforced.
         (kept.contains_key("type") || kept.contains_key("anyOf")).then_some(Value::Object(kept))
     }
 
-    /// Most schemas allow members that they don't name, and few want them.
+    /// Forbids members that aren't named: most schemas allow them, but few need them.
     fn object(&mut self, rules: &'a Map<String, Value>, kept: &mut Map<String, Value>) -> Option<()> {
         let members = rules.get("properties")?.as_object().filter(|all| !all.is_empty())?;
         let required = rules.get("required").cloned().unwrap_or_else(|| json!([]));

@@ -1,4 +1,4 @@
-//! Gives each call a unique id: servers leave ids out, repeat them, or count from zero in each answer.
+//! Gives each call a unique id, because servers leave ids out, repeat them, or count from zero in each answer.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ impl CallIds {
         Self { last: taken.len(), taken }
     }
 
-    /// `wanted` if it is free and valid; else a new one: `call_<n>`, or `<wanted>_<n>` for a repeated id.
+    /// `wanted` if it is free and valid, otherwise a new id: `call_<n>`, or `<wanted>_<n>` for a repeated one.
     pub fn claim(&mut self, wanted: &str) -> Arc<str> {
-        // Servers refuse longer ones, and those that aren't plain text, when they come back.
+        // Servers refuse ids that are too long or not plain text when they come back.
         let usable = wanted.len() <= MAX_ID_BYTES && wanted.bytes().all(|byte| byte.is_ascii_graphic());
         let wanted = if usable { wanted } else { "" };
         let mut id: Arc<str> = wanted.into();
@@ -47,23 +47,22 @@ impl CallIds {
     }
 }
 
-/// Cuts off a flood of letters.
 pub fn bounded_name(name: &str) -> Arc<str> {
     name[..name.floor_char_boundary(MAX_NAME_BYTES)].into()
 }
 
-/// Several servers parse old arguments, and refuse the request if they aren't a JSON object.
+/// Several servers parse arguments of old calls and refuse a request if they aren't a JSON object.
 pub fn arguments(call: &ToolCall) -> String {
     match call.parsed_args() {
-        // What was repaired to be run is shown repaired.
+        // Repaired arguments are sent back repaired.
         Ok(_) if call.args.trim_start().starts_with('{') && is_json(&call.args) => call.args.to_string(),
         Ok(args) => args.to_string(),
-        // The error in its result quotes the place.
+        // The call's result quotes the error.
         Err(_) => "{}".to_owned(),
     }
 }
 
-/// The arguments in a reply: a text, or an object instead of it.
+/// The arguments in a reply, given as text or as an object.
 pub fn argument_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -76,12 +75,12 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// As Anthropic accepts it; other servers' ids may contain dots and colons.
+/// In Anthropic's format; other servers' ids may contain dots and colons.
 pub fn safe_id(id: &str) -> String {
     id.chars().map(safe_char).collect()
 }
 
-/// As every server accepts it: an invented name such as `functions.Read` would break all later requests.
+/// In a format that every server accepts, because an invented name such as `functions.Read` would break all later requests.
 pub fn safe_name(name: &str) -> String {
     let safe: String = name.chars().take(64).map(safe_char).collect();
     if safe.is_empty() { "unnamed".to_owned() } else { safe }

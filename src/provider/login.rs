@@ -1,4 +1,4 @@
-//! A vendor's API key: checked with one cheap request, and saved; or asked for on the vendor's page.
+//! A vendor's API key: checked with one cheap request and saved, or requested on the vendor's page.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use base::secret::{self, Secret};
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Answers in a sentence. `None` removes the saved key.
+/// Returns a sentence. `None` removes the saved key.
 pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<String, String> {
     let vendor = Vendor::called(vendor)?;
     let (name, exported) = (vendor.name(), vendor.key(&saved_keys::exported).map(|(name, _)| name));
@@ -90,12 +90,10 @@ async fn check(vendor: &Vendor, key: &Secret) -> Result<(), ProviderError> {
     endpoint.get().await.map(drop)
 }
 
-/// A page may be slow to hand out its key.
 const PAGE_PATIENCE: Duration = Duration::from_secs(30);
 const MOST_BYTES: usize = 64 * 1024;
 
-/// A key that a vendor gives to this program on a page of its own (PKCE with S256): OpenRouter's guide "OAuth PKCE",
-/// November 2026.
+/// A key that a vendor's page gives to this program (PKCE with S256): OpenRouter's guide "OAuth PKCE", November 2026.
 pub struct KeyRequest {
     vendor: &'static Vendor,
     verifier: String,
@@ -113,7 +111,7 @@ impl KeyRequest {
         Ok(Self { vendor, verifier: chatgpt::random()? })
     }
 
-    /// Where the user agrees; the browser then comes to `callback` with a `code`.
+    /// The page where the user agrees; the browser is then redirected to `callback` with a `code`.
     pub fn page(&self, callback: &str) -> Result<String, String> {
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier));
         let query = [

@@ -1,6 +1,6 @@
-//! OpenAI's two dialects, and every server that imitates them: Chat Completions, Responses, and both as one provider. Newer
-//! models refuse tools in Chat Completions, imitators often know nothing else. The model table and the address decide first; if a
-//! server names the other endpoint, this request and later ones go there.
+//! OpenAI's two dialects and the servers that imitate them: Chat Completions, Responses, and both as one provider. Newer
+//! models refuse tools in Chat Completions, while imitators often know nothing else. The model table and the address decide;
+//! if a server names the other endpoint, this request and later ones use it.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub type Chat = HttpProvider<ChatDialect>;
 pub struct ChatDialect {
     /// OpenAI's own service.
     strict: bool,
-    /// A gateway that converts reasoning to each vendor's form by itself.
+    /// A gateway that converts reasoning to each vendor's form.
     translates: bool,
     learned: PerModel<Demands>,
 }
@@ -74,7 +74,7 @@ pub struct Openai {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Base {
     Named(Api),
-    /// OpenAI's own software is there.
+    /// Runs OpenAI's own software.
     Own,
     Other,
 }
@@ -106,7 +106,7 @@ impl Openai {
     }
 }
 
-/// The API to try first. Names with a vendor prefix are a gateway's, and all gateways have Chat Completions.
+/// The API to try first. Names with a vendor prefix belong to gateways, which all support Chat Completions.
 fn first_choice(base: Base, model: &str) -> Api {
     let made_for_responses = || models::facts(model).is_some_and(|facts| facts.api == Api::Responses);
     match base {

@@ -1,4 +1,4 @@
-//! The list of providers, one line each, and the choice among vendors. Nothing else in this crate imports it.
+//! The list of providers, one line each, and the selection by vendor. Nothing else in this crate imports it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use base::config::settings::{ProviderKind, ProviderSettings};
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
 
-/// Opens no connection and loads no certificates yet.
+/// Doesn't connect or load certificates yet.
 pub fn build(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
     let retry = RetryPolicy::of(settings);
     Ok(match settings.kind {
@@ -27,7 +27,7 @@ pub fn build(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderE
     })
 }
 
-/// The configured provider, and other vendors for models whose names choose one.
+/// The configured provider, and other vendors for models whose names select them.
 pub fn build_all(settings: &ProviderSettings, loaded: &Loaded) -> Result<Arc<dyn Provider>, ProviderError> {
     let main = build(settings)?;
     if loaded.vendors.is_empty() {
@@ -77,7 +77,7 @@ impl Provider for Vendors {
     }
 }
 
-/// The provider of a session, which a new key can replace while the session is open.
+/// A session's provider, which a new key can replace.
 pub struct SwitchableProvider(RwLock<Arc<dyn Provider>>);
 
 impl SwitchableProvider {

@@ -86,7 +86,7 @@ pub struct Scripted {
     lines: Arc<Mutex<VecDeque<ScriptLine>>>,
     total: usize,
     retry: RetryPolicy,
-    /// Answers every request after the end; without it, those are errors.
+    /// Answers every request after the end of the script; otherwise those are errors.
     closing: Option<Arc<str>>,
 }
 
@@ -185,14 +185,13 @@ fn play(line: Option<ScriptLine>, total: usize, mut ids: CallIds) -> ReplyStream
     })
 }
 
-/// A zero sleep would still wait for the timer's next tick.
+/// Even a zero sleep would wait for the timer's next tick.
 async fn pause(delay: Duration) {
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
     }
 }
 
-/// About `count` pieces of similar length; none if it is empty.
 fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let step = text.len().div_ceil(count.max(1)).max(1);
     let mut rest = text;

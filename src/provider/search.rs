@@ -1,7 +1,6 @@
-//! One web search by the model's own server: a separate request with the server's search as its only tool, so
-//! that the session's tools and history don't change.
-//! After the types of `@anthropic-ai/sdk` 1.12.0 (`web_search_20250305`: the version that all models and
-//! clouds have, without running code), `openai` 6.49.0 for Node (`web_search`,
+//! A web search by the model's own server: a separate request with the server's search as its only tool, so that the
+//! session's tools and history don't change. Based on the types of `@anthropic-ai/sdk` 1.12.0 (`web_search_20250305`: the
+//! version that all models and clouds have, without running code), `openai` 6.49.0 for Node (`web_search`,
 //! `web_search_call.action.sources`), docs.x.ai (the same tool),
 //! openrouter.ai/docs/guides/features/server-tools (`openrouter:web_search`) and `@google/genai` 2.32.0
 //! (`googleSearch` at `generateContent`: Gemini's OpenAI address has no search), November 2026.
@@ -25,13 +24,11 @@ use base::model::provider::ProviderError;
 use base::model::usage::Usage;
 
 const GEMINI: &str = "generativelanguage.googleapis.com";
-/// Per request.
 const MAX_SEARCHES: u32 = 5;
 const MAX_TOKENS: u32 = 4_096;
 const SEARCH_TIME: Duration = Duration::from_secs(180);
-/// Results come in full, and encrypted.
+/// Results are sent in full and encrypted.
 const MAX_REPLY_BYTES: usize = 8 * 1024 * 1024;
-/// How often a server that pauses is asked to continue.
 const MAX_PAUSES: usize = 3;
 const MAX_SOURCES: usize = 10;
 
@@ -60,7 +57,7 @@ pub struct Source {
 pub struct SearchResult {
     /// With marks such as `[1]` if the server names its sources.
     pub answer: String,
-    /// The cited ones first.
+    /// Cited sources come first.
     pub sources: Vec<Source>,
     pub model: String,
     pub usage: Option<Usage>,
@@ -173,7 +170,7 @@ fn kind(settings: &ProviderSettings) -> Result<Option<Kind>, ProviderError> {
     })
 }
 
-/// Gemini's own address of a model, next to the one for OpenAI's dialect.
+/// Gemini's own address for a model, derived from the one for OpenAI's dialect.
 fn gemini_url(base: &str, model: &str) -> String {
     let base = base.trim_end_matches('/');
     let base = base.strip_suffix("/openai").unwrap_or(base);
@@ -198,7 +195,7 @@ impl SearchResult {
     }
 }
 
-/// Text comes in pieces with citations; results come with links or with an error.
+/// Text arrives in pieces with citations; results have links or an error.
 fn read_messages(reply: &Value, found: &mut SearchResult) -> Result<(), ProviderError> {
     found.spent(anthropic::read_usage(&reply["usage"]));
     let mut failure = None;
@@ -255,7 +252,7 @@ fn read_chat(reply: &Value, found: &mut SearchResult) {
     }
 }
 
-/// Citations are placed by where their text ends, in bytes.
+/// Citations are positioned by the byte offset at which their text ends.
 fn read_gemini(reply: &Value, found: &mut SearchResult) {
     let (candidate, usage) = (&reply["candidates"][0], &reply["usageMetadata"]);
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Tools for servers and models that refuse them: described in the system prompt, calls and results written as
-//! text. The calls of a reply are read where those of models that forget themselves are (`agent/turn/text_calls.rs`).
+//! Tools as text, for servers and models that refuse them: described in the system prompt, with calls and results written as
+//! text. `agent/turn/text_calls.rs` reads the calls in a reply.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use base::config::prompts;
 use base::model::call::ToolCall;
 use base::model::request::{AssistantText, Block, Message, Request, reminder};
 
-/// Where a model would go on with a result of its own making.
+/// Stops a model from inventing the result.
 pub const STOP: &str = "<tool_result";
 
 pub fn written_out(request: &Request) -> Request {
@@ -37,7 +37,7 @@ pub fn written_out(request: &Request) -> Request {
             Message::Image(_) | Message::Reasoning(_) => messages.push(message.clone()),
         }
     }
-    // Their places are others now.
+    // The messages' positions have changed.
     Request {
         system,
         tools: Arc::default(),
@@ -60,7 +60,7 @@ fn name_of<'a>(request: &'a Request, id: &str) -> &'a str {
     named.unwrap_or("tool")
 }
 
-/// Many templates demand that user and assistant take turns.
+/// Many templates require user and assistant to alternate.
 fn add_user(messages: &mut Vec<Message>, text: &str) {
     match messages.last_mut() {
         Some(Message::User(before)) => *before = format!("{before}\n\n{text}").into(),

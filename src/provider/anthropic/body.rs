@@ -1,8 +1,7 @@
-//! A `Request` as a Messages body: roles alternate, results come first in their user message, nothing is
-//! empty. Thinking goes back only where Anthropic's dialect made it, byte for byte.
-//! After platform.claude.com/docs (versioning, thinking, preserved-thinking,
-//! mid-conversation-system-messages, prompt-caching) as of November 2026 and the types of the `anthropic`
-//! package 2.12; see `config/models.toml`.
+//! A `Request` as a Messages body: roles alternate, results come first in their user message, nothing is empty. Thinking
+//! is sent back only if it came from Anthropic's dialect, byte for byte. Based on platform.claude.com/docs (versioning,
+//! thinking, preserved-thinking, mid-conversation-system-messages, prompt-caching) as of November 2026 and the types of the
+//! `anthropic` package 2.12; see `config/models.toml`.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -13,19 +12,19 @@ use base::config::provider::models::{self, ModelFacts, Thinking};
 use base::model::call::ToolCall;
 use base::model::request::{Message, Params, Request, reminder};
 
-/// The `kind` of our opaque reasoning blocks; the block itself is under `block`.
+/// The `kind` of our opaque reasoning; the block itself is in `block`.
 pub const OPAQUE_KIND: &str = "anthropic";
 
-/// If neither request nor model table has one: it is required, and all models since Claude 3.5 accept it.
+/// Used if neither request nor model table has a limit, because it is required; all models since Claude 3.5 accept it.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
 
 const MAX_MARKS: usize = 4;
 
-/// The dialect's smallest thinking budget, in tokens.
+/// The smallest thinking budget that the dialect accepts, in tokens.
 const LEAST_BUDGET: u32 = 1_024;
 
-/// The messages come last, so that a request that only grew starts with the same bytes (except for the marks,
-/// which move). No sampling parameters: this version of the API refuses them.
+/// Messages come last, so that a request that only grew starts with the same bytes (except for the marks, which move).
+/// No sampling parameters, because this version of the API refuses them.
 pub fn body(request: &Request) -> String {
     let params = &request.params;
     let facts = models::facts(&params.model);
@@ -35,7 +34,7 @@ pub fn body(request: &Request) -> String {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(params.model));
     let thinking = thinking(params, facts);
-    // The limit must be larger than the budget, which it includes.
+    // The limit includes the budget, so it must be larger.
     let budget =
         thinking["budget_tokens"].as_u64().and_then(|budget| u32::try_from(budget).ok()).unwrap_or(0);
     let limit = (limit + budget).min(most.unwrap_or(u32::MAX));
@@ -70,7 +69,7 @@ pub fn body(request: &Request) -> String {
     Value::Object(body).to_string()
 }
 
-/// Null if unspecified. Thinking is shown, because newer models put the text between their calls there.
+/// Null if unspecified. Thinking is shown, because newer models put the text between calls there.
 fn thinking(params: &Params, facts: Option<&ModelFacts>) -> Value {
     let effort = params.reasoning_effort.as_deref();
     let off = matches!(effort, Some("none" | "off"));
@@ -99,7 +98,7 @@ fn effort<'a>(params: &'a Params, facts: Option<&'a ModelFacts>) -> Option<&'a s
     }
 }
 
-/// Whether the current tool round started without thinking: the dialect then refuses a budget for its rest.
+/// Whether the current tool round started without thinking; the dialect then refuses a budget for the rest of the round.
 fn continues_without_thinking(request: &Request) -> bool {
     let messages = request.messages.iter().rev();
     let ours = |message: &&Message| {
@@ -123,7 +122,7 @@ fn system(request: &Request) -> Vec<Value> {
     blocks
 }
 
-/// Without room, the tools' own mark goes first: the system's mark also covers the tools before it.
+/// Without `room`, there is no mark for the tools, because the system's mark also covers them.
 fn tools(request: &Request, room: bool) -> Vec<Value> {
     let mut tools: Vec<Value> = request
         .tools
@@ -136,7 +135,7 @@ fn tools(request: &Request, room: bool) -> Vec<Value> {
     tools
 }
 
-/// The last of the request's marks that fit with the system's.
+/// The last of the request's marks that fit in addition to the system's.
 fn marks(request: &Request, system: bool) -> Vec<usize> {
     let wanted: Vec<usize> = request.cache_marks.iter().copied().filter(|&count| count > 0).collect();
     let room = MAX_MARKS - usize::from(system);
@@ -150,7 +149,7 @@ fn mark(block: &mut Value, long: bool) {
     }
 }
 
-/// The prefix is cached after these messages. All but the last may be long-lived, which must come first.
+/// The prefix is cached up to these messages. All marks but the last may be long-lived, which must come first.
 struct Marks {
     counts: Vec<usize>,
     long: bool,
@@ -180,7 +179,7 @@ impl ContentBlock {
     }
 }
 
-/// `in_middle`: the model accepts system messages there.
+/// `in_middle`: the model accepts system messages between others.
 fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> {
     let mut blocks: Vec<ContentBlock> = Vec::with_capacity(messages.len());
     for (source, message) in messages.iter().enumerate() {
@@ -188,7 +187,7 @@ fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> 
             blocks.push(ContentBlock { source, role, block });
         }
     }
-    // Thinking with nothing after it (a broken off or empty answer) makes the dialect refuse the history.
+    // Thinking with nothing after it (an incomplete or empty answer) makes the server refuse the history.
     let mut followed = false;
     for index in (0..blocks.len()).rev() {
         followed = match &blocks[index] {
@@ -200,7 +199,7 @@ fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> 
             }
         };
     }
-    // A system message comes after what the user says, and before the reply or at the end.
+    // A system message must follow what the user says, and precede the reply or the end.
     for index in (0..blocks.len()).rev() {
         let next = blocks.get(index + 1).map(|next| next.role);
         let stands =
@@ -212,7 +211,7 @@ fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> 
         }
     }
     for (number, &count) in marks.counts.iter().enumerate() {
-        // Thinking blocks can't have a mark; the block before them is nearly as good.
+        // Thinking blocks can't have a mark; the block before them is almost as good.
         let markable = |block: &&mut ContentBlock| !block.is_thinking() && block.role != Role::System;
         if let Some(block) = blocks.iter_mut().rev().filter(|block| block.source < count).find(markable) {
             mark(&mut block.block, marks.long && number + 1 < marks.counts.len());
@@ -260,7 +259,7 @@ fn block(message: &Message) -> Option<(Role, Value)> {
 }
 
 fn tool_use(call: &ToolCall) -> Value {
-    // The dialect requires an object; the model sees broken arguments as it wrote them.
+    // The dialect requires an object; the result shows the model its broken arguments.
     let input = call.parsed_args().unwrap_or_else(|_| json!({}));
     json!({
         "type": "tool_use", "id": call_ids::safe_id(&call.id), "name": call_ids::safe_name(&call.name), "input": input,

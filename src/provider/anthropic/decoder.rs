@@ -1,4 +1,4 @@
-//! A Messages reply, streamed or not, as `StreamEvent`s. Thinking keeps its exact text and signature.
+//! A Messages reply, streamed or whole, as `StreamEvent`s. Thinking keeps its exact text and signature.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 
-/// A block that is still arriving: its first form, and what the deltas added.
+/// An unfinished block: its initial form, and what the deltas added.
 #[derive(Debug)]
 struct OpenBlock {
     block: Value,
@@ -55,7 +55,7 @@ impl AnthropicDecoder {
         if piece.is_empty() {
             return Ok(());
         }
-        // Some imitators leave out the block's start.
+        // Some imitators leave out the start of a block.
         let open = self.open.entry(index).or_insert_with(|| OpenBlock::new(json!({"type": kind})));
         if field == "signature" {
             open.signature.push_str(piece);
@@ -78,7 +78,7 @@ impl AnthropicDecoder {
         self.bytes += block.to_string().len();
         self.blocks += 1;
         check_size(self.bytes, self.blocks)?;
-        // Text in the start hasn't been shown yet.
+        // Text in a block's start hasn't been shown yet.
         let shown = |key: &str| block[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         match block["type"].as_str() {
             Some("tool_use") => {

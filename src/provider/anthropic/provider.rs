@@ -1,4 +1,4 @@
-//! Anthropic Messages and the servers that imitate it: addresses and headers.
+//! Anthropic Messages and its imitators: addresses and headers.
 
 use super::body;
 use super::decoder::AnthropicDecoder;
@@ -25,10 +25,10 @@ impl Dialect for AnthropicDialect {
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let key = endpoint::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;
         let url = url(&settings.base_url)?;
-        // This cloud has its own tokens; the others take the key as Anthropic does.
+        // This cloud uses its own tokens; the others accept the key like Anthropic.
         let bearer = settings.bearer || url.contains("://bedrock-mantle.");
         let form: KeyHeader = if bearer { endpoint::bearer_header } else { key_header };
-        // What a command prints is a key only if it looks like one.
+        // A command's output is a key only if it looks like one.
         let printed: KeyHeader = |key| {
             if key.expose().starts_with("sk-ant-api") {
                 key_header(key)
@@ -49,7 +49,7 @@ impl Dialect for AnthropicDialect {
     }
 }
 
-/// Asks the API at `path`, such as `models`.
+/// The endpoint for `path`, such as `models`.
 pub fn get_endpoint(settings: &ProviderSettings, path: &str) -> Result<Endpoint, ProviderError> {
     let url = url(&settings.base_url)?.replace("/messages", &format!("/{path}"));
     let key = settings.api_key.as_ref();

@@ -11,7 +11,7 @@ use base::model::call::ToolCall;
 use base::model::item::Reasoning;
 use base::model::request::{Message, Request, reminder};
 
-/// With the model table's demands. `strict`: OpenAI's own, which requires `max_completion_tokens`, and refuses unknown fields.
+/// Uses the model table's demands. `strict`: OpenAI itself, which requires `max_completion_tokens` and refuses unknown fields.
 pub fn body(request: &Request, strict: bool) -> String {
     body_for(request, strict, Demands::at(strict, &request.params.model))
 }

@@ -1,6 +1,6 @@
-//! Assembles tool calls from a Chat Completions stream. By the standard, each piece has an index, the first
-//! one id and name, and many have arguments. Imitators leave out the index or the id, use index 0 for every
-//! call, repeat id and name in each piece, or send a call in one piece.
+//! Assembles tool calls from a Chat Completions stream. By the standard, each piece has an index, the first one has id and
+//! name, and many have arguments. Imitators leave out the index or the id, use index 0 for every call, repeat id and name in
+//! each piece, or send a call in one piece.
 
 use serde_json::{Map, Value};
 
@@ -17,12 +17,12 @@ struct PartialCall {
     id: String,
     name: String,
     args: String,
-    /// The server's additions, such as Gemini's thought signature; they must go back unchanged.
+    /// The server's additions, such as Gemini's thought signature, which must be sent back unchanged.
     extras: Map<String, Value>,
 }
 
 impl PartialCall {
-    /// A complete object means that the next piece belongs to another call.
+    /// After a complete object, the next piece belongs to another call.
     fn complete(&self) -> bool {
         self.args.trim_end().ends_with('}') && serde_json::from_str::<Value>(&self.args).is_ok()
     }
@@ -39,7 +39,7 @@ impl CallAssembler {
         self.calls.is_empty()
     }
 
-    /// A piece is an entry of `tool_calls`, or a `function_call` in the same form.
+    /// A piece is an entry of `tool_calls` or a `function_call` of the same form.
     pub fn push(&mut self, piece: &Value, out: &mut Events) -> Decoded {
         let index = piece["index"].as_u64();
         let id = piece["id"].as_str().unwrap_or_default();
@@ -91,7 +91,7 @@ impl CallAssembler {
         (!other_id && !other_name && !follows_whole).then_some(found)
     }
 
-    /// The calls with unique ids, and the servers' additions by id. Broken arguments stay as they are.
+    /// The calls with unique ids, and the server's additions by id. Broken arguments are left as they are.
     pub fn finish(&mut self, ids: &mut CallIds) -> (Vec<Item>, Map<String, Value>) {
         let mut extras = Map::new();
         let calls = std::mem::take(&mut self.calls)

@@ -1,4 +1,4 @@
-//! A Chat Completions reply, streamed or not, as `StreamEvent`s. Lenient: dozens of servers imitate it.
+//! A Chat Completions reply, streamed or whole, as `StreamEvent`s. Lenient, because dozens of servers imitate it.
 
 use std::ops::ControlFlow;
 
@@ -39,7 +39,7 @@ impl ChatDecoder {
         }
         self.state.understood |= chunk["choices"].is_array() || chunk["object"].is_string();
         self.state.foreign |= chunk["type"].is_string();
-        // If several answers come although we asked for one, only the first counts.
+        // Only the first answer counts if several arrive although we requested one.
         let choices = chunk["choices"].as_array();
         let first = choices.into_iter().flatten().find(|choice| choice["index"].as_u64().unwrap_or(0) == 0);
         let choice = first.unwrap_or(&Value::Null);
@@ -105,7 +105,7 @@ impl ChatDecoder {
         }
     }
 
-    /// For thinking that is recognized only at its end.
+    /// Takes thinking that can be recognized only by its end.
     fn take_unopened(&mut self) {
         if self.reasoning.is_empty()
             && self.signed.is_empty()
@@ -184,7 +184,7 @@ impl Decoder for ChatDecoder {
 }
 
 /// An event's error: under `error` (OpenAI), in an object of that name (older vLLM), as `detail` (FastAPI),
-/// or bare: a message with a code, a status or a type.
+/// or a message with a code, a status or a type at the top level.
 fn error_in(event: &Value) -> Option<&Value> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Some(error);

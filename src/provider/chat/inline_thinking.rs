@@ -1,10 +1,10 @@
 //! Thinking that a server without a reasoning parser leaves at the start of the content: `<think>…</think>`.
-//! Templates of Qwen3, GLM-4.7 and DeepSeek R1 put the opening tag into the prompt, so that only the closing
+//! Templates of Qwen3, GLM-4.7 and DeepSeek R1 put the opening tag into the prompt, so only the closing
 //! one arrives (vllm#13125, mlx-lm#877, LocalAI#11790; read November 2026).
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
-/// Leading whitespace that is waited for, in bytes.
+/// How much leading whitespace to accept, in bytes.
 const MAX_LEAD: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,12 +68,12 @@ impl ThinkingSplitter {
         }
     }
 
-    /// At the end, undecided text is what it looks like, and unclosed thinking stays thinking.
+    /// Undecided text at the end becomes what it looks like, and unclosed thinking stays thinking.
     pub fn finish(&mut self) -> Split {
         let rest = std::mem::take(&mut self.held);
         match self.place {
             Place::Thinking => Split { thinking: rest, ..Split::default() },
-            // White space between two thoughts doesn't count.
+            // Whitespace between two blocks of thinking doesn't count.
             _ if self.thought && rest.trim().is_empty() => Split::default(),
             _ => Split { answer: rest, ..Split::default() },
         }
@@ -85,8 +85,8 @@ fn begun(text: &str, tag: &str) -> usize {
     (1..tag.len()).rev().find(|&length| text.ends_with(&tag[..length])).unwrap_or(0)
 }
 
-/// For a text whose opening tag was in the prompt. `None` if the closing tag is only mentioned: quoted, in
-/// code, inside a sentence, or after an opening one.
+/// Splits a text whose opening tag was in the prompt. `None` if the closing tag is only mentioned: quoted, in code, inside a
+/// sentence, or after an opening one.
 pub fn split_unopened(text: &str) -> Option<(&str, &str)> {
     let (thinking, answer) = text.split_once(CLOSE)?;
     let in_code = |part: &str, mark: &str| part.matches(mark).count() % 2 == 1;

@@ -1,4 +1,4 @@
-//! The OpenAI Chat Completions dialect, and what its many imitators make of it.
+//! The OpenAI Chat Completions dialect and its many variants.
 
 pub mod body;
 pub mod calls;

@@ -1,5 +1,5 @@
-//! How reasoning goes back to a Chat Completions server: what it made itself, under the field name that it
-//! used, and in messages that also have calls. Some servers refuse a history without it, others one with it:
+//! How reasoning is sent back to a Chat Completions server: only what it made itself, under the same field name, and in
+//! messages that also have calls. Some servers refuse a history without it, others refuse one with it:
 //! - DeepSeek, Kimi and GLM want `reasoning_content` with calls (api-docs.deepseek.com thinking_mode;
 //!   kimi-cli#2446 and #2498, which want it in every assistant message where thinking is preserved). A space
 //!   replaces missing reasoning, because gateways drop an empty field (nanobot#946).
@@ -7,8 +7,8 @@
 //!   and accepts a fixed word for calls that it didn't make.
 //! - Mistral and Groq refuse unknown fields.
 //!
-//! The model table has the defaults; what a server misses is added, what it refuses goes by `learned/fields.rs`. Read in November 2026. A rule that
-//! depends on the current turn would change old bytes at every turn, and with them the server's prompt cache.
+//! The model table has the defaults; missing reasoning is added after an error, refused fields are handled in `learned/fields.rs`.
+//! Read in November 2026. A rule that depended on the current turn would change old bytes, and so break the prompt cache.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,6 @@ use base::config::provider::models::{self, Replay};
 use base::model::item::Reasoning;
 use base::model::provider::ProviderError;
 
-/// The `kind` of our opaque reasoning blocks.
 pub const OPAQUE_KIND: &str = "openai-reasoning-content";
 /// The field name for thinking inside the content.
 pub const INLINE: &str = "content";
@@ -54,7 +53,7 @@ impl Demands {
         Self { content, signature: replay == Some(Replay::Signature), ..Self::default() }
     }
 
-    /// Adds what an error says about missing reasoning; `None` if nothing is new.
+    /// Adds a demand from an error about missing reasoning; `None` if it isn't new.
     pub fn after(self, error: &ProviderError) -> Option<Self> {
         let message = match error {
             ProviderError::BadRequest { message, .. }
@@ -75,7 +74,7 @@ impl Demands {
         (next != self).then_some(next)
     }
 
-    /// Adds a message's reasoning to it and its calls, with what the server accepts for missing parts.
+    /// Adds reasoning to its message and calls, with what the server accepts in place of missing parts.
     pub fn apply(self, reasoning: &[&Reasoning], message: &mut Value, calls: &mut [Value]) {
         let own = reasoning.iter().filter_map(|reasoning| {
             let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;

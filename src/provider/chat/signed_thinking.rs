@@ -1,9 +1,9 @@
-//! Assembles thinking in the two forms that gateways sign: a signature covers a full block.
+//! Assembles thinking in two forms that gateways sign; a signature covers a whole block.
 //! - `reasoning_details` (OpenRouter; openrouter.ai/docs use-cases/reasoning-tokens, and agno#8794 on its
-//!   stream, July 2026): pieces of a block share type and index; the signature comes in a last piece, which
-//!   may have no text. Encrypted blocks come complete, several with one index.
+//! stream, July 2026): pieces of a block share type and index; the signature comes in a last piece, which
+//! may have no text. Encrypted blocks come complete, several with one index.
 //! - `thinking_blocks` (LiteLLM; docs.litellm.ai reasoning_content, and litellm#29428 with its correction
-//!   #31022, June 2026): pieces with an empty signature, then the signature, alone or with the full text.
+//! #31022, June 2026): pieces with an empty signature, then the signature, alone or with the full text.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ impl SignedThinking {
         self.details.is_empty() && self.blocks.is_empty()
     }
 
-    /// `whole`: a reply with finished blocks, not a piece of a stream. Returns its text.
+    /// `whole`: a reply with finished blocks instead of a stream's piece. Returns its text.
     pub fn push(&mut self, message: &Value, whole: bool) -> String {
         let mut said = String::new();
         for piece in list(&message[DETAILS]) {
@@ -44,7 +44,7 @@ impl SignedThinking {
             let open = self.blocks.last_mut().filter(|block| !whole && is_open(block) && is_open_kind(piece));
             let before = open.as_ref().and_then(|block| block["thinking"].as_str()).unwrap_or_default();
             let text = piece["thinking"].as_str().unwrap_or_default();
-            // The full text again.
+            // This repeats the full text.
             if let Some(rest) = text.strip_prefix(before).filter(|_| is_signed(piece)) {
                 said.push_str(rest);
                 match open {
@@ -78,7 +78,7 @@ impl SignedThinking {
 
     /// The finished blocks, and their field name.
     pub fn take(&mut self) -> Option<(&'static str, Vec<Value>)> {
-        // Claude's blocks are refused without a signature; other models' thinking goes back as text.
+        // Claude's blocks are refused without a signature; other models' thinking is sent back as text.
         self.blocks.retain(|block| !is_open(block));
         match (std::mem::take(&mut self.blocks), std::mem::take(&mut self.details)) {
             (blocks, _) if !blocks.is_empty() => Some((BLOCKS, blocks)),

@@ -1,6 +1,6 @@
-//! What servers have said, kept for the next session in `servers.json` in the state folder: their windows, their
-//! refusals of too long requests, and of fields. Small, bounded, written in full; an unreadable file, or another
-//! version's, counts as empty.
+//! What servers have reported, stored for later sessions in `servers.json` in the state folder: their windows, their refusals
+//! of long requests, and refused fields. Small and written in full; an unreadable file, or another version's, counts
+//! as empty.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,11 @@ const VERSION: u32 = 1;
 const MAX_BYTES: u64 = 256 * 1024;
 const MAX_SERVERS: usize = 200;
 const DAY_MS: u64 = 24 * 3_600_000;
-/// Then it is outdated: servers get more memory, and models other providers.
+/// Older records are outdated: servers get more memory, and models get other providers.
 const KEPT_MS: u64 = 7 * DAY_MS;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelKey {
-    /// Without user name, password and query.
     pub server: String,
     pub model: String,
 }
@@ -27,10 +26,9 @@ pub struct ModelKey {
 /// Times in milliseconds since the Unix epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// 0 if it should be asked again.
+    /// 0 to ask again.
     #[serde(default)]
     asked_ms: u64,
-    /// In tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     said: Option<u64>,
     /// Which of the server's answers said so.
@@ -43,7 +41,7 @@ pub struct ServerRecord {
     refused: Option<u64>,
     #[serde(default)]
     refused_ms: u64,
-    /// Fields that this model's requests do without.
+    /// Fields to leave out of this model's requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     fields: Vec<String>,
     #[serde(default)]
@@ -55,7 +53,7 @@ pub struct KnownWindow {
     pub tokens: u64,
     /// `Server` or `Error`.
     pub origin: Origin,
-    /// Which of the server's answers said so, and when, unless that was just now.
+    /// Which of the server's answers said so, and when, unless it was just now.
     pub source: String,
 }
 
@@ -68,7 +66,7 @@ impl ServerRecord {
         self.asked_ms > 0
     }
 
-    /// The smaller of what the server says and what it refuses.
+    /// The smaller of what the server reports and what it refuses.
     pub fn window(&self, now: u64) -> Option<KnownWindow> {
         let counts = |learned_ms: u64| now.abs_diff(learned_ms) < KEPT_MS;
         let said = self.said.filter(|_| counts(self.said_ms));
@@ -85,7 +83,6 @@ impl ServerRecord {
         (MIN_WINDOW_TOKENS..=MAX_WINDOW_TOKENS).contains(&known.tokens).then_some(known)
     }
 
-    /// By their labels.
     pub fn refused_fields(self, now: u64) -> Vec<String> {
         if now.abs_diff(self.fields_ms) < KEPT_MS { self.fields } else { Vec::new() }
     }
@@ -93,7 +90,7 @@ impl ServerRecord {
     fn ask(&mut self, answer: Option<(u64, &str)>, now: u64) {
         self.asked_ms = now;
         let Some((tokens, source)) = answer else { return };
-        // Set up differently: an older refusal no longer applies.
+        // It was set up differently, so an older refusal no longer applies.
         if self.said != Some(tokens) {
             self.refused = None;
         }
@@ -120,7 +117,6 @@ struct Contents {
     windows: Vec<Entry>,
 }
 
-/// Reads and writes block.
 #[derive(Clone, Debug)]
 pub struct KnownServers {
     path: PathBuf,
@@ -136,7 +132,7 @@ impl KnownServers {
         entry.map(|entry| entry.record).unwrap_or_default()
     }
 
-    /// The window that it named, in tokens, and where.
+    /// `answer` is the window that the server named, in tokens, and where.
     pub fn asked(&self, place: &ModelKey, answer: Option<(u64, &str)>) -> ServerRecord {
         self.change(place, |record| record.ask(answer, clock::now_ms()))
     }
@@ -162,7 +158,7 @@ impl KnownServers {
     fn change(&self, place: &ModelKey, change: impl Fn(&mut ServerRecord)) -> ServerRecord {
         let mut record = self.get(place);
         change(&mut record);
-        // Best effort: nothing breaks without it.
+        // Failure is harmless.
         let _ = update(&self.path, |old| {
             let mut windows = windows(old.unwrap_or_default());
             let at = windows.iter().position(|entry| entry.place == *place);
@@ -216,7 +212,7 @@ mod tests {
         windows.refused(&place("m"), 8_192);
         let record = windows.get(&place("m"));
         assert_eq!(window(&record), Some((8_192, Origin::Error)));
-        // It is asked again. The same answer does not make the refusal undone; another one does.
+        // It is asked again. The same answer doesn't undo the refusal; a different one does.
         assert!(!record.is_fresh(clock::now_ms()));
         assert_eq!(window(&windows.asked(&place("m"), Some(said(32_768)))), Some((8_192, Origin::Error)));
         assert_eq!(window(&windows.asked(&place("m"), Some(said(16_384)))), Some((16_384, Origin::Server)));
@@ -224,7 +220,7 @@ mod tests {
         assert_eq!(window(&windows.get(&place("m"))), Some((16_384, Origin::Server)));
         windows.refused(&place("tiny"), 100);
         assert_eq!(windows.get(&place("tiny")), ServerRecord::default());
-        // A server that is down for once is as it was, but not for ever.
+        // A server that is briefly down keeps its record, but not forever.
         assert_eq!(window(&windows.asked(&place("m"), None)), Some((16_384, Origin::Server)));
         assert_eq!(windows.get(&place("m")).window(clock::now_ms() + 8 * DAY_MS), None);
     }

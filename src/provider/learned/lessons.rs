@@ -1,4 +1,4 @@
-//! What servers taught in a session about single models, such as the field rules that one made necessary, for this session and, where there is a file, for later ones.
+//! What servers taught about single models, such as necessary field rules; kept for this session and, if there is a file, for later ones.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ impl<T: Clone> PerModel<T> {
         self.0.lock().get(model).cloned()
     }
 
-    /// Returns what was known before.
+    /// Returns the previous value.
     pub fn set(&self, model: &str, learned: T) -> Option<T> {
         self.0.lock().insert(model.into(), learned)
     }
@@ -72,7 +72,7 @@ impl Lessons {
         rules
     }
 
-    /// All that the model's requests need, now that one of them was answered.
+    /// Stores the rules after a request with them was answered.
     pub async fn keep(&self, model: &Arc<str>, rules: &Rules) {
         self.models.set(model, rules.clone());
         if let Some(kept) = self.kept.clone() {
@@ -86,10 +86,10 @@ impl Lessons {
     }
 }
 
-/// What an account uses in place of its vendor's default, if it can't use that.
+/// Models to use if the account can't use its vendor's default.
 #[derive(Debug, Default)]
 pub struct Instead {
-    /// The default first.
+    /// The default comes first.
     models: Vec<Arc<str>>,
     used: AtomicUsize,
 }
@@ -106,7 +106,7 @@ impl Instead {
         }
     }
 
-    /// Whether there is another model to ask.
+    /// Switches to the next model; `false` if there is none.
     pub fn learn(&self, model: &mut Arc<str>, error: &ProviderError) -> bool {
         let (ProviderError::NotFound { message, .. } | ProviderError::Auth { status: 403, message }) = error
         else {
@@ -126,7 +126,7 @@ pub fn tools_as_text(rules: &[&FieldRule]) -> bool {
     rules.contains(&&TOOLS)
 }
 
-/// `body` as the rules leave it; `stop` is the dialect's field for words that end a reply.
+/// Applies the rules to `body`; `stop` is the dialect's field for stop words.
 pub fn under(rules: &[&FieldRule], body: String, stop: Option<&str>) -> String {
     if rules.is_empty() {
         return body;
@@ -141,10 +141,10 @@ pub fn under(rules: &[&FieldRule], body: String, stop: Option<&str>) -> String {
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct FieldRule {
-    /// From the body's top; `*` is every element of a list, `**` any depth.
+    /// From the top of the body; `*` is every element of a list, `**` any depth.
     pub path: &'static str,
     becomes: Option<&'static str>,
-    /// In lower case, any of them; without one, the path or its last name.
+    /// Lowercase words, one of which must occur; if empty, the path or its last name.
     said: Vec<&'static str>,
 }
 
@@ -162,7 +162,7 @@ static RULES: LazyLock<Vec<FieldRule>> = LazyLock::new(|| {
     rows.map(rule).collect()
 });
 
-/// For servers and models that refuse tools: the request is written out (`text_tools.rs`), so no field is changed.
+/// For servers and models that refuse tools. The request is sent as text (`text_tools.rs`), so no field is changed.
 pub static TOOLS: FieldRule = FieldRule { path: "tools", becomes: Some("text"), said: Vec::new() };
 
 impl FieldRule {
@@ -170,12 +170,11 @@ impl FieldRule {
         RULES.iter().chain([&TOOLS]).find(|rule| rule.label() == label)
     }
 
-    /// For the user, and in records.
     pub fn label(&self) -> String {
         self.becomes.map_or_else(|| self.path.to_owned(), |other| format!("{} (sent as {other})", self.path))
     }
 
-    /// The rule for what `error` refuses of `body`, a request's text.
+    /// The rule for what `error` refuses in `body`, a request's text.
     pub fn for_refusal(error: &ProviderError, body: &str, required: &[&str]) -> Option<&'static Self> {
         let message = match error {
             ProviderError::BadRequest { status: 400 | 422, message }
@@ -183,7 +182,7 @@ impl FieldRule {
             _ => return None,
         };
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        // An answer's schema is refused for what it lacks; without it, the request lacks nothing.
+        // A schema may be refused because something in it is missing, but then the request itself lacks nothing.
         let of_schema = says(&["text.format", "response_format", "output_config.format"]);
         if !of_schema && says(&["missing", "required"]) {
             return None;
@@ -214,7 +213,7 @@ impl FieldRule {
     }
 }
 
-/// A plain word must be marked as a name.
+/// Whether the message names the field; a plain word must be marked as a name.
 fn names(message: &str, field: &str) -> bool {
     message.match_indices(field).any(|(at, _)| {
         let (before, after) = (&message[..at], &message[at + field.len()..]);
@@ -229,7 +228,7 @@ fn change(value: &mut Value, way: &[&str], becomes: Option<&str>) {
         ([field], Value::Object(map)) => match becomes {
             None => drop(map.shift_remove(*field)),
             Some(other) if map.contains_key(*field) => {
-                // In its place, so that the messages stay last.
+                // Renamed in place, so that the messages stay last.
                 let renamed = |(name, value)| (if name == *field { other.to_owned() } else { name }, value);
                 *map = std::mem::take(map).into_iter().map(renamed).collect();
             }
@@ -242,7 +241,7 @@ fn change(value: &mut Value, way: &[&str], becomes: Option<&str>) {
             change(value, rest, becomes);
             match value {
                 Value::Array(list) => list.iter_mut().for_each(|value| change(value, way, becomes)),
-                // A call's arguments are the model's.
+                // A call's arguments belong to the model.
                 Value::Object(map) => map
                     .iter_mut()
                     .filter(|(name, value)| *name != "input" || value.is_array())

@@ -1,6 +1,6 @@
 //! A `Request` as a Responses body. The server stores nothing, so every request has the full conversation,
 //! with reasoning as the server encrypted it. The input comes last and depends only on the request, so that a
-//! grown request starts with the same bytes. No cache breakpoints: these models set their own.
+//! grown request starts with the same bytes. No cache breakpoints, because these models set their own.
 //! Facts: the `openai` package 3.54.0 for Python (`types/responses`), November 2026. For imitators:
 //! github.com/openai/codex/issues/12669 (vLLM wants assistant text as a full output message),
 //! ggml-org/llama.cpp `convert_responses_to_chatcmpl` (no assistant text as a string),
@@ -20,10 +20,10 @@ use base::model::fingerprint::Fingerprint;
 use base::model::item::Reasoning;
 use base::model::request::{AssistantText, Message, Params, Request, reminder};
 
-/// The `kind` of our opaque reasoning; the item itself is under `item`.
+/// The `kind` of our opaque reasoning; the item itself is in `item`.
 pub const OPAQUE_KIND: &str = "openai-responses";
 
-/// OpenAI's limit, in bytes. Ids of another server, with which a session may have started, can be longer.
+/// OpenAI's limit, in bytes. If the session started with another server, ids can be longer.
 const MAX_CALL_ID_BYTES: usize = 64;
 
 pub fn body(request: &Request, host: Host) -> String {
@@ -47,7 +47,7 @@ pub fn body(request: &Request, host: Host) -> String {
         }
         body.insert("reasoning".to_owned(), reasoning);
     }
-    // GPT models write more than a terminal needs.
+    // By default, GPT models write more than a terminal needs.
     let made_for_it = models::facts(&params.model).is_some_and(|facts| facts.api == Api::Responses);
     let verbosity = params.verbosity.as_deref().or(made_for_it.then_some("low"));
     let verbosity = verbosity.map(|verbosity| ("verbosity".to_owned(), json!(verbosity)));
@@ -56,7 +56,7 @@ pub fn body(request: &Request, host: Host) -> String {
     if !text.is_empty() {
         body.insert("text".to_owned(), Value::Object(text));
     }
-    // A plan's requests must do without some fields, and have their tools among the input.
+    // A plan's requests can't have some fields, and need their tools in the input.
     let plan = host == Host::Plan;
     if let Some(limit) = params.max_output_tokens.filter(|_| !plan) {
         body.insert("max_output_tokens".to_owned(), json!(limit));
@@ -66,7 +66,7 @@ pub fn body(request: &Request, host: Host) -> String {
     }
     let system: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
     if matches!(host, Host::Openai | Host::Plan) {
-        // Requests with the same start go to the machine that has it cached.
+        // Requests with the same start are routed to the machine that has it cached.
         let begin = (&system, &request.tools, request.messages.first());
         body.insert("prompt_cache_key".to_owned(), json!(Fingerprint::of(&begin)));
     }
@@ -93,18 +93,17 @@ pub fn body(request: &Request, host: Host) -> String {
 
 struct Reasons {
     at_all: bool,
-    /// Ask for reasoning in encrypted form.
     encrypted: bool,
 }
 
-/// Models that don't reason refuse a request for it.
+/// Models without reasoning refuse a request for it.
 fn reasons(params: &Params, host: Host) -> Reasons {
     let (at_all, bound) = match models::facts(&params.model) {
         Some(facts) => {
             let bound = facts.binding != Binding::None;
             (bound || !facts.effort.is_empty(), bound)
         }
-        // `o1`, `o5-mini`, or a user who set an effort.
+        // `o1`, `o5-mini`, or any model if the user set an effort.
         None => {
             let mut name = params.model.bytes();
             let family = name.next() == Some(b'o') && name.next().is_some_and(|byte| byte.is_ascii_digit());
@@ -119,7 +118,7 @@ fn input(messages: &[Message], host: Host) -> Vec<Value> {
     for (place, message) in messages.iter().enumerate() {
         input.extend(item(place, message, host));
     }
-    // Reasoning with nothing after it (the answer broke off) makes the server refuse the request.
+    // Reasoning with nothing after it (an incomplete answer) makes the server refuse the request.
     let mut followed = false;
     for index in (0..input.len()).rev() {
         let item = &input[index];
@@ -141,7 +140,7 @@ fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
     match message {
         Message::User(text) => said("user", text),
         Message::System(text) if host.is_strict() => said("developer", text),
-        // Many local models' templates don't accept this in the middle.
+        // Many local models' templates don't accept it in the middle.
         Message::System(text) => said("user", &reminder(text)),
         Message::Assistant(text) => assistant(place, text, host),
         Message::Reasoning(reasoning) => replayed(reasoning, host),
@@ -159,8 +158,8 @@ fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
     }
 }
 
-/// OpenAI accepts a short form; the full one has an id, and made-up ids could be looked up there. Imitators
-/// check the full form and look nothing up.
+/// OpenAI accepts a short form; the full one has an id, and invented ids could be looked up there. Imitators
+/// require the full form and look nothing up.
 fn assistant(place: usize, said: &AssistantText, host: Host) -> Option<Value> {
     if said.text.trim().is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! A Responses reply, streamed or not, as `StreamEvent`s. Items count as in `response.output_item.done`;
+//! A Responses reply, streamed or whole, as `StreamEvent`s. Items count as given in `response.output_item.done`;
 //! deltas are for display, and for what imitators leave out: finished items, indexes, ids. Facts: the
 //! `openai` package 3.54.0 for Python (`types/responses`), November 2026.
 
@@ -22,7 +22,6 @@ use base::model::request::Request;
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 
-/// OpenAI Responses and the servers that imitate it.
 pub type Responses = HttpProvider<ResponsesDialect>;
 
 pub struct ResponsesDialect(Host);
@@ -44,7 +43,7 @@ impl Dialect for ResponsesDialect {
     }
 }
 
-/// An item that is still arriving: its first form, and what the deltas added.
+/// An unfinished item: its initial form, and what the deltas added.
 #[derive(Debug)]
 struct OpenItem {
     item: Value,
@@ -106,7 +105,7 @@ impl ResponsesDecoder {
         self.add_bytes(piece.len())?;
         let last = self.open.keys().next_back().copied();
         let place = self.place(event).or(last).unwrap_or(0);
-        // Some imitators leave out the item's start.
+        // Some imitators leave out the start of an item.
         if self.open.get(&place).is_none_or(|open| !open.is(kind)) {
             self.open_item(place, json!({"type": kind}), out)?;
         }
@@ -148,7 +147,7 @@ impl ResponsesDecoder {
         self.finish(open.into_item(), shown, out);
     }
 
-    /// `shown`: its deltas have been seen.
+    /// `shown`: its deltas were shown.
     fn finish(&mut self, mut item: Value, shown: bool, out: &mut Events) {
         match item["type"].as_str().unwrap_or_default() {
             "message" => {
@@ -174,7 +173,7 @@ impl ResponsesDecoder {
                 if !shown && !text.is_empty() {
                     out.push(StreamEvent::ReasoningDelta(text.clone()));
                 }
-                // Null fields say nothing, and some servers refuse them when they come back.
+                // Null fields have no meaning, and some servers refuse them later.
                 if let Value::Object(fields) = &mut item {
                     fields.retain(|_, value| !value.is_null());
                 }
@@ -184,7 +183,7 @@ impl ResponsesDecoder {
             kind @ ("function_call" | "custom_tool_call") => {
                 self.has_calls = true;
                 let args = call_ids::argument_text(&item[argument_field(kind)]);
-                // We offer no free-text tools; what some models send as one is an argument of ours.
+                // We offer no free-text tools; text that some models send is an argument of ours.
                 let is_free = kind == "custom_tool_call" && !args.trim_start().starts_with('{');
                 let args = if is_free { json!({"input": args}).to_string() } else { args };
                 let id = item["call_id"].as_str().or(item["id"].as_str()).unwrap_or_default();
@@ -199,7 +198,7 @@ impl ResponsesDecoder {
         }
     }
 
-    /// Its end, its usage, and its items if they didn't come one by one.
+    /// Handles the end: usage, and the items if they weren't sent one by one.
     fn response(&mut self, response: &Value, out: &mut Events) -> Decoded {
         self.usage = read_usage(&response["usage"]).or(self.usage);
         if !response["error"].is_null() {

@@ -1,4 +1,4 @@
-//! The OpenAI Responses dialect, without any state at the server.
+//! The OpenAI Responses dialect, without any state on the server.
 
 pub mod body;
 pub mod decoder;

@@ -1,6 +1,6 @@
 //! A model's window on its server: asked before the first request if that is quick, known from an earlier
 //! session, or learned from a refusal. A nearby server is asked at every start, because its answer depends on
-//! how it was started; others once a day, and only if the model table doesn't know the model.
+//! how it was started; others once a day, and only if the model isn't in the table.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
 use base::process::task;
 
-/// How long a start waits for a nearby server.
+/// How long to wait for a nearby server at startup.
 const NEAR_WAIT: Duration = Duration::from_millis(300);
-/// For the first start with another server; later ones don't wait.
+/// The same for the first start with another server; later ones don't wait.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
 #[must_use]
@@ -47,7 +47,7 @@ impl WindowFinder {
         Self { known: KnownServers::new(servers) }
     }
 
-    /// Without a noticeable wait: a late answer is used the next time.
+    /// Without a noticeable wait; a late answer is used next time.
     pub async fn find(&self, settings: &ProviderSettings) -> FoundWindow {
         let Some((place, wait)) = place(settings).zip(wait(settings)) else { return FoundWindow::default() };
         let known = self.get(&place).await;
@@ -68,7 +68,7 @@ impl WindowFinder {
         }
     }
 
-    /// Takes as long as needed, and ignores what is known.
+    /// Waits as long as needed, and ignores what is known.
     pub async fn find_anew(&self, settings: &ProviderSettings) -> FoundWindow {
         match place(settings) {
             Some(place) => self.ask(place, settings).await,
@@ -76,7 +76,7 @@ impl WindowFinder {
         }
     }
 
-    /// What the model's requests leave out because its server refused it.
+    /// Fields left out of the model's requests because its server refused them.
     pub async fn refused_fields(&self, settings: &ProviderSettings) -> Vec<String> {
         let Some(place) = place(settings) else { return Vec::new() };
         self.get(&place).await.refused_fields(clock::now_ms())
@@ -85,7 +85,7 @@ impl WindowFinder {
     async fn ask(&self, place: ModelKey, settings: &ProviderSettings) -> FoundWindow {
         let answer: Option<ServerWindow> = probe::context_window(settings).await;
         let advice = answer.as_ref().and_then(|window| window.advice.clone());
-        // Too small to work in: the user must know, at every start.
+        // Too small to work in, so the user must know at every start.
         if let Some(window) = answer.as_ref().filter(|window| window.tokens < MIN_WINDOW_TOKENS) {
             let (tokens, source) = (window.tokens, window.source.to_owned());
             return FoundWindow {
@@ -111,7 +111,7 @@ impl WindowFinder {
 }
 
 enum Wait {
-    /// The server doesn't say, or the model table knows better.
+    /// The server doesn't report it, or the model table knows better.
     Never,
     Near,
     Once,
@@ -120,7 +120,7 @@ enum Wait {
 fn wait(settings: &ProviderSettings) -> Option<Wait> {
     let url = http::parse(&settings.base_url).ok()?;
     Some(match () {
-        // Servers of this dialect say no more than the model table.
+        // Servers of this dialect report no more than the model table.
         () if settings.kind == ProviderKind::Anthropic => Wait::Never,
         () if http::is_near(&url) => Wait::Near,
         // OpenAI's lists have no windows.
@@ -135,7 +135,7 @@ fn place(settings: &ProviderSettings) -> Option<ModelKey> {
     Some(ModelKey { server: http::display_url(&url), model: settings.model.to_string() })
 }
 
-/// Remembers the windows that refusals name, for the next session.
+/// Stores the windows named in refusals for later sessions.
 pub struct LearningProvider {
     provider: Arc<dyn Provider>,
     finder: WindowFinder,

@@ -1,4 +1,4 @@
-//! How large a model's window is on its server: asked, learned from refusals, remembered.
+//! How large a model's window is on its server: asked, learned from refusals, and stored.
 
 pub mod finder;
 pub mod probe;

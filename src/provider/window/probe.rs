@@ -1,8 +1,7 @@
-//! Asks servers about themselves: which local server runs, its models, and a model's window. Best effort,
-//! bounded in time, and only when called.
-//! Sources (November 2026; llama.cpp tools/server README and #26508, lmstudio.ai/docs/developer/rest,
-//! docs.ollama.com context-length, openrouter.ai/docs api-reference models): llama.cpp `/props` (`n_ctx` per
-//! slot), LM Studio `/api/v1/models` or older `/api/v0/models`, Ollama `/api/ps` and `/api/show`.
+//! Asks servers about themselves: which local server is running, its models, and a model's window. Best effort, with time
+//! limits, and only when called. Sources (November 2026; llama.cpp tools/server README and #26508,
+//! lmstudio.ai/docs/developer/rest, docs.ollama.com context-length, openrouter.ai/docs api-reference models): llama.cpp
+//! `/props` (`n_ctx` per slot), LM Studio `/api/v1/models` or older `/api/v0/models`, Ollama `/api/ps` and `/api/show`.
 
 use std::time::Duration;
 
@@ -16,7 +15,6 @@ use base::config::settings::{ProviderKind, ProviderSettings};
 
 /// For a local server's model list.
 const LOCAL_TIMEOUT: Duration = Duration::from_millis(250);
-/// For one question about a model.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(4);
 const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Ollama's window on the smallest graphics cards, for an unloaded model without `num_ctx`.
@@ -27,14 +25,14 @@ pub const LOCAL_SERVERS: [(&str, &str); 4] = [
     ("Ollama", "http://127.0.0.1:11434/v1"),
     ("LM Studio", "http://127.0.0.1:1234/v1"),
     ("llama.cpp", "http://127.0.0.1:8080/v1"),
-    // The port of newer versions.
+    // Port of newer versions.
     ("llama.cpp", "http://127.0.0.1:9931/v1"),
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
     pub name: String,
-    /// For `ProviderSettings::base_url`; the dialect is Chat Completions.
+    /// For `ProviderSettings::base_url`, with the Chat Completions dialect.
     pub base_url: String,
     /// Never empty.
     pub models: Vec<String>,
@@ -47,7 +45,7 @@ pub struct ServerWindow {
     pub advice: Option<String>,
 }
 
-/// The first that runs and has a model. Takes at most a quarter of a second.
+/// The first one that is running and has a model. Takes at most a quarter of a second.
 pub async fn find_local() -> Option<LocalServer> {
     find_among(&LOCAL_SERVERS).await
 }
@@ -66,7 +64,7 @@ pub async fn find_among(places: &[(&str, &str)]) -> Option<LocalServer> {
     join_all(asked).await.into_iter().flatten().next()
 }
 
-/// If the server reports it. Servers without TLS are asked like local ones, too.
+/// The window, if the server reports it. Servers without TLS are treated like local ones.
 pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow> {
     let mut client = ProbeClient::new(&settings.base_url, QUESTION_TIMEOUT)?;
     client.bearer = key(settings).await;
@@ -74,7 +72,7 @@ pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow>
     let window = |source| move |tokens| ServerWindow { tokens, source, advice: None };
     let in_list = |list: Option<Value>| listed_window(&list?, model).map(window("its list of models"));
     let found = if client.base.scheme() == "http" {
-        // What is in force now beats what the model could do.
+        // The window in use counts, not what the model could have.
         let (props, studio, ollama, list) = join4(
             client.get("/props"),
             studio_window(&client, model),
@@ -127,7 +125,7 @@ pub async fn models(settings: &ProviderSettings) -> Vec<(String, Option<u64>)> {
     model_names(&list).into_iter().map(|name| (name.clone(), listed_window(&list, &name))).collect()
 }
 
-/// What LM Studio loaded the model with; if it isn't loaded, what it could have.
+/// The window with which LM Studio loaded the model, or could load it.
 async fn studio_window(client: &ProbeClient, model: &str) -> Option<u64> {
     let (new, old) = join(client.get("/api/v1/models"), client.get("/api/v0/models")).await;
     let new = new.and_then(|list| {
@@ -179,12 +177,12 @@ async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow
     Some(ServerWindow { tokens, source: "Ollama", advice })
 }
 
-/// vLLM, OpenRouter, Groq, Mistral, LM Studio and llama.cpp each name it differently.
+/// vLLM, OpenRouter, Groq, Mistral, LM Studio and llama.cpp each use a different name.
 fn listed_window(list: &Value, model: &str) -> Option<u64> {
     const KEYS: &str = "loaded_context_length max_model_len context_length context_window max_context_length max_input_tokens n_ctx_train";
     let models = list["data"].as_array()?;
     let named = |name: &str| models.iter().find(|entry| entry["id"] == name);
-    // Tags such as `:nitro` choose among OpenRouter's providers; one-model servers often accept any name.
+    // Tags such as `:nitro` select among OpenRouter's providers; one-model servers often accept any name.
     let entry = named(model)
         .or_else(|| named(model.split_once(':')?.0))
         .or_else(|| models.first().filter(|_| models.len() == 1))?;
@@ -196,7 +194,7 @@ fn listed_window(list: &Value, model: &str) -> Option<u64> {
 }
 
 fn model_names(list: &Value) -> Vec<String> {
-    // An account's own list, where a ChatGPT plan pays.
+    // An account's own list, for a ChatGPT plan.
     let listed =
         list["models"].as_array().into_iter().flatten().filter(|entry| entry["visibility"] == "list");
     let models = list["data"].as_array().into_iter().flatten();
@@ -217,7 +215,7 @@ impl ProbeClient {
         Some(Self { client: http::build_client(&base).ok()?, base, bearer: None, timeout })
     }
 
-    /// `path` is below the base address or, with a leading slash, below the host.
+    /// `path` is relative to the base address or, with a leading slash, to the host.
     async fn get(&self, path: &str) -> Option<Value> {
         self.answer(self.client.get(self.base.join(path).ok()?)).await
     }

@@ -10,7 +10,7 @@ pub const RESPONSES: &str = "/responses";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
     Openai,
-    /// OpenAI's, where a ChatGPT plan pays.
+    /// OpenAI's, paid by a ChatGPT plan.
     Plan,
     Azure,
     Openrouter,
@@ -31,13 +31,13 @@ impl Host {
         }
     }
 
-    /// Whether it runs OpenAI's own software, which refuses what it doesn't know.
+    /// Whether it runs OpenAI's own software, which refuses unknown fields.
     pub fn is_strict(self) -> bool {
         matches!(self, Self::Openai | Self::Plan | Self::Azure)
     }
 }
 
-/// `url` keeps its query; without a path it gets the `/v1` that nearly every server has.
+/// `url` keeps its query; without a path it gets the usual `/v1`.
 pub fn endpoint(mut url: Url, endpoint: &str) -> Url {
     let azure = Host::of(&url) == Host::Azure;
     let path = url.path().trim_end_matches('/');

@@ -1,7 +1,7 @@
 //! Sign in with ChatGPT for open-source tools: the user's plan pays for requests. Facts: developers.openai.com/siwc, pages sign-in,
 //! profiles-and-sessions, models-and-inference, errors-and-recovery and preview-limitations of token-sharing-open-source, and OpenAI's
 //! own kit (github.com/openai/sign-in-with-chatgpt-devkit, packages/local), read on 27 November 2026. The program registers itself
-//! with the first sign-in; later ones use the client that it was given. Errors are the end of a sentence.
+//! with the first sign-in; later ones reuse the client. Errors complete a sentence.
 
 use std::fs::File;
 use std::io;
@@ -27,23 +27,23 @@ use base::{clock, text};
 
 const RESOURCE: &str = "https://api.openai.com/v1";
 const SCOPES: &str = "openid profile email offline_access resource.invoke chatgpt.tokens.use.direct";
-/// Without it a sign-in only says who the user is.
+/// Without this scope, a sign-in only identifies the user.
 const PLAN: &str = "chatgpt.tokens.use.direct";
-/// Who asks before it has a client of its own.
+/// The client id for registering a new client.
 const NEW_CLIENT: &str = "dynamic_agent_client";
 pub const PATH: &str = "/auth/callback";
 
-/// Seconds before its end at which a token is renewed. Long before it the server refuses, and the one to renew with is spent.
+/// Renew a token this many seconds before it expires. Much earlier, the server refuses, and the refresh token is spent.
 const RENEWAL_S: u64 = 90;
 const SKEW_S: u64 = 5;
-/// Codes of a sign-in that can't be renewed.
+/// Error codes of a sign-in that can't be renewed.
 const OVER: [&str; 3] = ["invalid_grant", "refresh_token", "token_expired"];
 
-/// What is kept. Without tokens it is a registration, which the next sign-in uses again.
+/// The stored account. Without tokens it is a registration, which the next sign-in reuses.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Account {
-    /// Of this installation; never changes.
+    /// Id of this installation; never changes.
     host: String,
     client: String,
     subject: String,
@@ -56,7 +56,7 @@ struct Account {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Tokens {
     access_token: String,
-    /// Each can be used once.
+    /// Each can be used only once.
     refresh_token: String,
     expires_in: u64,
     #[serde(default)]
@@ -100,7 +100,7 @@ fn now_s() -> u64 {
     clock::now_ms() / 1_000
 }
 
-/// Where the issuer says its services are.
+/// The issuer's service addresses.
 #[derive(Deserialize)]
 struct Issuer {
     issuer: String,
@@ -136,7 +136,7 @@ impl Issuer {
         }
     }
 
-    /// The claims of the account's ID token, if this issuer signed it for this client.
+    /// The claims in the account's ID token, if this issuer signed it for this client.
     async fn verified(&self, account: &Account, nonce: Option<&str>) -> Result<Value, String> {
         let (_, keys) = http::ask(&self.jwks_uri, None).await?;
         let token = account.tokens.as_ref().map_or("", |tokens| &tokens.id_token);
@@ -182,7 +182,6 @@ pub fn random() -> Result<String, String> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// A sign-in under way.
 pub struct AccountSignIn {
     path: PathBuf,
     issuer: Issuer,
@@ -206,7 +205,7 @@ impl AccountSignIn {
         Ok(Self { path, issuer, account, redirect, state, nonce, verifier })
     }
 
-    /// Where the user agrees; the browser then comes back with this `state`.
+    /// The page where the user agrees; the browser is then redirected back with this `state`.
     pub fn page(&self) -> Result<String, String> {
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier));
         let known = !self.account.client.is_empty();
@@ -231,7 +230,7 @@ impl AccountSignIn {
         page.map(String::from).map_err(|error| error.to_string())
     }
 
-    /// `answer` is the address that the browser came to. Returns who signed in.
+    /// `answer` is the address that the browser was redirected to. Returns who signed in.
     pub async fn finish(mut self, answer: &str) -> Result<String, String> {
         let answer = Url::parse(answer).map_err(|error| error.to_string())?;
         let given = |wanted: &str| {
@@ -245,7 +244,7 @@ impl AccountSignIn {
             return Err("its page sent no client of its own".to_owned());
         }
         account.client = issued;
-        // The code can be used once: what comes next may fail, but the registration stays.
+        // The code works only once, so store the registration in case a later step fails.
         account.write(&self.path)?;
         let form = [
             ("grant_type", "authorization_code"),
@@ -270,13 +269,13 @@ impl AccountSignIn {
     }
 }
 
-/// The access token, renewed when its time is over. `refused` is one that the server doesn't take.
+/// The access token, renewed if it has expired. `refused` is a token that the server rejected.
 pub async fn token(path: &Path, vendor: &Vendor, refused: Option<&Secret>) -> Result<Secret, String> {
     let again = |why: &str| format!("{why}; run `mycode login chatgpt`");
     if let Some(token) = Account::read(path)?.usable(refused) {
         return Ok(token);
     }
-    // Other processes renew it, too: whoever comes second finds the new one.
+    // Other processes may renew it as well; the second one finds the new token.
     let _lock = lock(path).await?;
     let mut account = Account::read(path)?;
     if let Some(token) = account.usable(refused) {
@@ -294,7 +293,7 @@ pub async fn token(path: &Path, vendor: &Vendor, refused: Option<&Secret>) -> Re
         ("resource", RESOURCE),
     ];
     let renewed = match issuer.tokens(&form).await {
-        // Kept before anything else can fail; an ID token may come along.
+        // Store it before anything else can fail; it may include an ID token.
         Ok(answer) => {
             account.take(answer)?;
             account.write(path)?;
@@ -312,7 +311,7 @@ pub async fn token(path: &Path, vendor: &Vendor, refused: Option<&Secret>) -> Re
     account.usable(refused).ok_or_else(|| again("the sign-in has expired"))
 }
 
-/// Removes the tokens here and at OpenAI; the registration stays. The answer is a sentence.
+/// Removes the tokens here and at OpenAI, but keeps the registration. Returns a sentence.
 pub async fn sign_out(folder: &Path, vendor: &Vendor) -> Result<String, String> {
     let path = folder.join(saved_keys::ACCOUNT_FILE);
     let _lock = lock(&path).await?;

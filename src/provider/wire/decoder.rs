@@ -13,7 +13,7 @@ use base::model::usage::{FinishReason, Usage};
 use base::secret::Secret;
 use base::text;
 
-/// Of text, thinking or arguments in one reply.
+/// For text, thinking or arguments of one reply.
 pub const MAX_REPLY_BYTES: usize = 16 * 1024 * 1024;
 /// Items, blocks or calls of one reply.
 const MAX_PARTS: usize = 1_000;
@@ -24,22 +24,21 @@ pub type Events = Vec<StreamEvent>;
 
 pub type Decoded = Result<(), ProviderError>;
 
-/// `Break` if the reply has ended.
 pub type Flow = Result<ControlFlow<()>, ProviderError>;
 
-/// Turns one reply's events into ours. Created for each try.
+/// Turns one reply's events into ours. Created for each attempt.
 pub trait Decoder: Send {
     fn event(&mut self, event: &SseEvent, out: &mut Events) -> Flow;
 
-    /// A reply that came in one piece although a stream was requested.
+    /// A reply in one piece although a stream was requested.
     fn whole(&mut self, reply: &Value, out: &mut Events) -> Decoded;
 
-    /// Ends the reply: what is open is as complete as it will get.
+    /// Ends the reply: unfinished parts are as complete as they will get.
     fn close(&mut self, out: &mut Events);
 
     fn state(&self) -> &ReplyState;
 
-    /// The connection ended without a formal end: an error unless the reply is complete.
+    /// The connection ended without a formal end, which is an error unless the reply is complete.
     fn end(&mut self, out: &mut Events) -> Decoded {
         if !self.state().is_settled() {
             return Err(self.state().incomplete());
@@ -68,7 +67,7 @@ impl ReplyState {
         error_mapping::from_event(error, self.key.as_ref())
     }
 
-    /// Accepts the finish reasons of all dialects: imitators mix them.
+    /// Accepts the finish reasons of all dialects, because imitators mix them.
     pub fn finish_with(&mut self, reason: &str) {
         self.finish = Some(match reason {
             "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
@@ -104,7 +103,7 @@ impl ReplyState {
 
     pub fn done(&mut self, has_calls: bool, usage: Option<Usage>) -> StreamEvent {
         let finish = match self.finish.take() {
-            // Several servers say `stop` when there are calls.
+            // Several servers say `stop` even with calls.
             None | Some(FinishReason::Stop) if has_calls => FinishReason::ToolCalls,
             finish => finish.unwrap_or(FinishReason::Stop),
         };
@@ -112,7 +111,7 @@ impl ReplyState {
     }
 }
 
-/// An error if so much has arrived that no model can have meant it.
+/// An error if more has arrived than any model would send.
 pub fn check_size(bytes: usize, parts: usize) -> Result<(), ProviderError> {
     if bytes <= MAX_REPLY_BYTES && parts <= MAX_PARTS {
         return Ok(());
@@ -142,7 +141,7 @@ pub fn token_count(value: &Value) -> Option<u64> {
     (0.0..=MAX_TOKENS).contains(&number).then_some(number as u64)
 }
 
-/// In OpenAI's two dialects, which name the counts differently. `None` without counts: some servers send zeros for unknown usage.
+/// For OpenAI's two dialects, which name the counts differently. `None` if all are zero, as some servers send for unknown usage.
 pub fn openai_usage(usage: &Value, input: &str, output: &str) -> Option<Usage> {
     let count = |value: &Value| token_count(value).unwrap_or(0);
     let of_input = &usage[format!("{input}_details").as_str()];
@@ -157,7 +156,7 @@ pub fn openai_usage(usage: &Value, input: &str, output: &str) -> Option<Usage> {
     (read.input > 0 || read.output > 0).then_some(read)
 }
 
-/// `0.7` and not the `0.699999988079071` of a plain widening.
+/// `0.7` instead of the `0.699999988079071` of a plain conversion.
 pub fn decimal(number: f32) -> Value {
     number.to_string().parse::<f64>().map_or(Value::Null, |number| json!(number))
 }

@@ -1,4 +1,4 @@
-//! One model server's address, with its headers and its key.
+//! A model server's address, headers and key.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,18 +17,17 @@ use base::secret::Secret;
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A key's header and its value.
 pub type KeyHeader = fn(&Secret) -> (&'static str, String);
 
 /// Built once per provider; keeps connections between requests.
 #[derive(Debug)]
 pub struct Endpoint {
     url: Url,
-    /// For messages: without user name, password and query.
+    /// For messages; without user name, password and query.
     display_url: String,
     headers: HeaderMap,
     key: Option<Secret>,
-    /// Gives the key, and the header that it goes into.
+    /// The source of the key, and the header for it.
     source: Option<(KeySource, KeyHeader)>,
     client: OnceLock<Client>,
     /// An earlier request may have left a connection open.
@@ -36,7 +35,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The last value of a header wins, so that the user's `own` headers do.
+    /// The last value of a header wins, so the user's `own` headers override others.
     pub fn new(
         url: &str,
         headers: impl IntoIterator<Item = (&'static str, String)>,
@@ -66,7 +65,7 @@ impl Endpoint {
         })
     }
 
-    /// With the key that the settings' source gives, if they have one.
+    /// Uses the settings' key source, if they have one.
     #[must_use]
     pub fn with_source(mut self, settings: &ProviderSettings, header: KeyHeader) -> Self {
         self.source = settings.key_source.clone().map(|source| (source, header));
@@ -103,7 +102,7 @@ impl Endpoint {
         let client = self.client()?;
         let post = || client.post(self.url.clone()).headers(headers.clone()).body(body.to_owned()).send();
         let response = match post().await {
-            // A kept connection that the server closed says nothing about the server: try a new one at once.
+            // A kept connection that the server has closed means nothing, so try a new one at once.
             Err(error) if self.may_reuse.swap(false, Ordering::Relaxed) && http::closed_by_server(&error) => {
                 post().await
             }
@@ -156,7 +155,7 @@ impl Endpoint {
     }
 }
 
-/// Unless it is empty. The service at `host` needs a key, so a missing one is reported before sending.
+/// The key, unless empty. The service at `host` needs one, so a missing key is reported before sending.
 pub fn usable_key<'a>(
     settings: &'a ProviderSettings,
     host: &str,
@@ -177,7 +176,7 @@ pub fn address(settings: &ProviderSettings) -> Result<Url, ProviderError> {
     parse(&settings.base_url)
 }
 
-/// At `path` (`address::CHAT` or `RESPONSES`). Azure takes the key in a header of its own.
+/// The endpoint for `path` (`address::CHAT` or `RESPONSES`). Azure expects the key in a different header.
 pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpoint, Host), ProviderError> {
     let url = address::endpoint(parse(&settings.base_url)?, path);
     let host = match &settings.key_source {
@@ -194,7 +193,7 @@ pub fn bearer_header(key: &Secret) -> (&'static str, String) {
     ("authorization", format!("Bearer {}", key.expose()))
 }
 
-/// A token of Entra is a JWT.
+/// Entra's tokens are JWTs.
 fn azure_header(key: &Secret) -> (&'static str, String) {
     if key.expose().starts_with("eyJ") { bearer_header(key) } else { ("api-key", key.expose().to_owned()) }
 }

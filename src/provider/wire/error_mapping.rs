@@ -15,7 +15,7 @@ use base::text;
 
 const MESSAGE_CHARS: usize = 400;
 
-/// If a server asks for a longer wait, the user is informed.
+/// The user is informed if a server asks for a longer wait.
 const LONG_WAIT: Duration = Duration::from_secs(60);
 
 fn words(list: &str) -> impl Iterator<Item = &'static str> {
@@ -82,7 +82,7 @@ fn classify(
         None => message,
     };
     let full = is_context_full(&reply.lower);
-    // That is over after a while.
+    // Rate limits pass after a while.
     let is_limit = ["rate_limit", "resource_exhausted"].iter().any(|code| reply.code.contains(code));
     let mentions = |list: &str| words(list).any(|word| reply.mentions(word));
     let reasoning_rejected =
@@ -113,7 +113,7 @@ fn classify(
     }
 }
 
-/// Whether the endpoint at `url` is the wrong one of OpenAI's two for this request, or missing.
+/// Whether `url` is the wrong one of OpenAI's two endpoints for this request, or doesn't exist.
 fn is_wrong_endpoint(status: u16, reply: &ErrorReply, url: &str) -> bool {
     let any = |list: &str| words(list).any(|word| reply.lower.contains(word));
     if url.ends_with(address::CHAT) {
@@ -128,7 +128,7 @@ fn is_wrong_endpoint(status: u16, reply: &ErrorReply, url: &str) -> bool {
     }
 }
 
-/// Too many tokens in the prompt; not in the answer, and not per minute.
+/// Too many tokens in the prompt, not in the answer or per minute.
 fn is_context_full(lower: &str) -> bool {
     let any = |list: &str| words(list).any(|word| lower.contains(word));
     lower.contains("token") && any("of one request") && any("too many") && !any("of something else")
@@ -137,12 +137,12 @@ fn is_context_full(lower: &str) -> bool {
 struct ErrorReply {
     message: String,
     lower: String,
-    /// Code and type in lower case, joined by a space.
+    /// Code and type in lowercase, joined by a space.
     code: String,
     status: Option<u16>,
-    /// What the reply itself asks to wait.
+    /// The wait that the reply itself asks for.
     wait: Option<Duration>,
-    /// A quota that time alone doesn't renew soon.
+    /// A quota that isn't renewed soon.
     spent: bool,
 }
 
@@ -200,7 +200,7 @@ impl ErrorReply {
                     Some(field) if !field.contains('[') && !own.contains(field) => format!("{own} ({field})"),
                     _ => own,
                 };
-                // OpenRouter has the real cause here.
+                // OpenRouter's real cause.
                 match error["metadata"]["raw"].as_str() {
                     Some(raw) => format!("{own}: {raw}"),
                     None => own,
@@ -244,7 +244,7 @@ pub fn looks_like_html(text: &str) -> bool {
     start.starts_with("<!doctype") || start.starts_with("<html") || start.starts_with("<head")
 }
 
-/// Its title, or else its first text.
+/// The page's title, or else its first text.
 pub fn html_summary(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let title = lower.find("<title>").and_then(|at| {

@@ -1,4 +1,4 @@
-//! Sends a request, reads its reply within limits, and hands events to the decoder, for all dialects.
+//! Sends a request, reads its reply within limits, and passes events to the decoder, for all dialects.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,14 +26,13 @@ use base::text;
 pub trait Dialect: Send + Sync + Sized + 'static {
     const NAME: &'static str;
 
-    /// The endpoint, and what the address reveals about the server.
+    /// The endpoint, and what its address tells about the server.
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError>;
 
     fn body(&self, request: &Request) -> String;
 
-    /// What no request can do without.
     const REQUIRED: &'static [&'static str] = &[];
-    /// The field for words that end a reply.
+    /// The field for stop words.
     const STOP: Option<&'static str> = None;
 
     /// Learns a request form from an error; returns whether the same request now looks different.
@@ -97,7 +96,7 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                 };
                 lessons::under(rules, body, D::STOP)
             };
-            // The user should know what the model isn't shown.
+            // Tell the user what the model isn't shown.
             let again = |error: &ProviderError, then: &str| {
                 let reason = format!("{}{then}", text::one_line(&error.to_string(), 200));
                 StreamEvent::Restarted { attempt: 2, of: 2, wait: Duration::ZERO, reason }
@@ -136,7 +135,7 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                         }
                     }
                     event => {
-                        // Only what helped is kept.
+                        // Store only what helped.
                         if !kept && rules.len() > known && event.as_ref().is_ok_and(StreamEvent::is_answer) {
                             kept = true;
                             lessons.keep(&request.params.model, &rules).await;
@@ -228,7 +227,7 @@ fn finish(end: FrameEnd, decoder: &mut dyn Decoder, out: &mut Events) -> Decoded
         }
         FrameEnd::Events(last) => {
             for event in &last {
-                // Without its blank line an event may be incomplete: the reply broke off, it isn't nonsense.
+                // Without its blank line an event may be incomplete, so the reply broke off rather than being invalid.
                 match decoder.event(event, out) {
                     Err(ProviderError::Protocol(_)) if decoder.state().is_settled() => {}
                     Err(ProviderError::Protocol(_)) => {

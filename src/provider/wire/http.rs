@@ -1,7 +1,7 @@
-//! Clients for model servers, their replies and transport errors. A client is built at the first request: loading the system's certificates takes milliseconds, so for
-//! `http://` it has none. Redirects aren't followed: the key must not reach another host. Proxies come from
-//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, but loopback addresses are always reached
-//! directly.
+//! HTTP clients for model servers, their replies and transport errors. A client is built for the first request, because loading
+//! the system's certificates takes milliseconds; `http://` needs none. Redirects aren't followed, because the key must not
+//! reach another host. Proxies come from `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, but loopback addresses are
+//! always reached directly.
 
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, Write};
@@ -20,7 +20,7 @@ use base::model::provider::ProviderError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const OWN_CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
-/// For one question outside a conversation.
+/// For single questions outside a conversation.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const ANSWER_BYTES: usize = 256 * 1024;
 const MAX_CERTIFICATE_BYTES: u64 = 4 * 1024 * 1024;
@@ -43,8 +43,8 @@ pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
     secure_client(configured)
 }
 
-/// TLS trusts the system's certificates, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name instead; also those in
-/// `NODE_EXTRA_CA_CERTS`, which many companies set; where the system has none, Mozilla's as of the build.
+/// TLS trusts the system's certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR` instead; also those in
+/// `NODE_EXTRA_CA_CERTS`, which many companies set. If the system has none, Mozilla's as of the build.
 pub fn secure_client(configured: impl Fn() -> ClientBuilder) -> Result<Client, ProviderError> {
     let setting = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let own = || OWN_CERTIFICATES.iter().filter_map(|name| Some((name, setting(name)?)));
@@ -53,7 +53,7 @@ pub fn secure_client(configured: impl Fn() -> ClientBuilder) -> Result<Client, P
             format!("{name} names {}, which does not exist; correct or unset the variable", path.display());
         return Err(ProviderError::Setup(message));
     }
-    // As Node does, without those that can't be read.
+    // Like Node, ignore certificates that can't be read.
     let extra = setting("NODE_EXTRA_CA_CERTS").and_then(|path| file::read(&path, MAX_CERTIFICATE_BYTES).ok());
     let extra = extra.and_then(|(pem, _)| Certificate::from_pem_bundle(&pem).ok()).unwrap_or_default();
     let build =
@@ -70,7 +70,7 @@ fn bundled_certificates() -> Vec<Certificate> {
 
 /// No client follows redirects.
 pub fn client_builder() -> ClientBuilder {
-    // An error means that another client was first, with the same provider.
+    // An error means that another client already set the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .user_agent(concat!("mycode/", env!("CARGO_PKG_VERSION")))
@@ -92,7 +92,7 @@ fn proxy_is_secure() -> bool {
         .any(|name| std::env::var(name).is_ok_and(|value| value.starts_with("https://")))
 }
 
-/// This machine or the local network, by a private address or a name that only a local network knows.
+/// This machine or the local network: a private address, or a name known only in a local network.
 pub fn is_near(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     match host.parse::<IpAddr>() {
@@ -108,7 +108,7 @@ pub fn is_near(url: &Url) -> bool {
     }
 }
 
-/// For messages and records: without user name, password and query.
+/// For messages and records; without user name, password and query.
 pub fn display_url(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
@@ -134,7 +134,7 @@ pub async fn ask(url: &str, form: Option<&[(&str, &str)]>) -> Result<(u16, Value
     Ok((status, serde_json::from_str(&text).unwrap_or_default()))
 }
 
-/// Returns what has arrived if the time is over or the connection breaks.
+/// Returns what has arrived if time runs out or the connection breaks.
 pub async fn bounded_text(response: Response, limit: usize, within: Duration) -> String {
     let mut body = Body::new(response);
     let mut bytes = Vec::new();
@@ -151,7 +151,7 @@ pub async fn bounded_text(response: Response, limit: usize, within: Duration) ->
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// "connection refused" and not "error sending request".
+/// "connection refused" instead of "error sending request".
 pub fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() && error.is_connect() {
         return format!("no connection within {} s", CONNECT_TIMEOUT.as_secs());
@@ -189,13 +189,13 @@ pub enum BodyError {
 
 enum Compression {
     Plain,
-    /// Named by the header; the first bytes decide, because some servers then send plain text.
+    /// Named by the header, but some servers then send plain text, so the first bytes decide.
     Announced(String),
     Gzip(GzDecoder<Vec<u8>>),
     Deflate(ZlibDecoder<Vec<u8>>),
 }
 
-/// Read in portions. Some servers compress although we don't ask: only gzip and deflate are accepted.
+/// Read in chunks. Some servers compress although we don't ask; only gzip and deflate are accepted.
 pub struct Body {
     response: Response,
     compression: Compression,
@@ -211,7 +211,7 @@ impl Body {
         Self { response, compression }
     }
 
-    /// `None` at the end; may be empty. Can be cancelled and called again.
+    /// `None` at the end; may be empty. Cancel-safe.
     pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, BodyError> {
         let Some(chunk) = self.response.chunk().await? else { return Ok(None) };
         if let Compression::Announced(name) = &self.compression {

@@ -1,5 +1,5 @@
-//! Keys that are made when they are needed: the user's own command prints one (`api_key_command`), or an account is signed in.
-//! Each is asked for another one when the server refuses the first.
+//! Keys that are made on demand: the user's own command prints one (`api_key_command`), or an account is signed in.
+//! If the server refuses a key, another one is requested.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -21,20 +21,19 @@ use base::secret::{self, Secret};
 use base::system::os;
 use base::text;
 
-/// A cloud's tool may ask its server, a password manager its user.
+/// A cloud's tool may ask its server, and a password manager may ask the user.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MAX_BYTES: u64 = 64 * 1024;
 
 static TOKENS: LazyLock<RwLock<HashMap<KeySource, Secret>>> = LazyLock::new(RwLock::default);
-/// One at a time: it may ask the user something.
+/// One at a time, because it may ask the user something.
 static RUNNING: Mutex<()> = Mutex::const_new(());
 
-/// The token of an earlier run.
 pub fn known(source: &KeySource) -> Option<Secret> {
     TOKENS.read().get(source).cloned()
 }
 
-/// The token; `refused` is one that the server doesn't take.
+/// The token; `refused` is one that the server rejected.
 pub async fn token(source: &KeySource, refused: Option<&Secret>) -> Result<Secret, ProviderError> {
     let usable = || known(source).filter(|token| Some(token) != refused);
     let _running = match usable() {
@@ -64,7 +63,7 @@ pub async fn token(source: &KeySource, refused: Option<&Secret>) -> Result<Secre
     Ok(token)
 }
 
-/// The error is the end of a sentence.
+/// The error completes a sentence.
 async fn run(line: &str) -> Result<Secret, String> {
     let mut command = Command::new("sh");
     command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! HTTP as model servers use it: one client, event streams, every server's errors, timeouts, retries.
+//! HTTP for model servers: the client, event streams, errors, timeouts, retries.
 
 pub mod address;
 pub mod chatgpt;

@@ -1,4 +1,4 @@
-//! The only place that retries requests: errors say whether another try can help.
+//! The only place that retries requests; errors say whether another attempt can help.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use base::{clock, text};
 
 #[derive(Clone, Debug)]
 pub struct RetryPolicy {
-    /// An answer without any data for this long is given up.
+    /// Gives up on an answer without data for this long.
     pub idle: Duration,
-    /// An answer that isn't finished after this is given up.
+    /// Gives up on an answer that isn't finished after this time.
     pub longest_answer: Duration,
-    /// Nothing is given up before the first piece of an answer: small machines read a prompt for minutes.
+    /// Never gives up before the first data of an answer, because small machines read a prompt for minutes.
     pub unlimited_start: bool,
-    /// A silence is shown after this time, then after twice the time, and so on.
+    /// A silence is reported after this time, then after twice the time, and so on.
     pub first_notice: Duration,
     pub max_tries: u32,
-    /// Before the second try; doubles with each further one.
+    /// Before the second attempt; doubles with each further one.
     pub first_wait: Duration,
     pub longest_wait: Duration,
-    /// All pauses of one request together. If a server asks for more, the request fails at once.
+    /// Limit for all pauses of one request. If a server asks for more, the request fails at once.
     pub longest_pause: Duration,
-    /// Whether outages (no connection, overload, limits) are waited out until `longest_pause`, whatever `max_tries`.
+    /// Whether to wait out outages (no connection, overload, limits) until `longest_pause`, whatever `max_tries`.
     pub waits_out: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct RetryPolicy {
 const LONGEST_TIMEOUT_S: u64 = 365 * 24 * 3_600;
 
 impl RetryPolicy {
-    /// An hour per answer; half a second before the second try, doubling to 30 s; a server's wish up to 10 minutes.
+    /// An hour per answer; half a second before the second attempt, doubling to 30 s; a server's wish up to 10 minutes.
     pub fn new(idle_timeout_s: u64, max_tries: u32) -> Self {
         Self {
             idle: limit(idle_timeout_s),
@@ -64,19 +64,19 @@ impl RetryPolicy {
     }
 
     fn tries(&self, error: &ProviderError) -> u32 {
-        // If nothing answers, the address is more likely wrong than the server busy: report it soon.
+        // If nothing answers, the address is more likely wrong than the server busy, so fail soon.
         let unreachable = matches!(error, ProviderError::Connect { .. } | ProviderError::Stalled { .. });
         if unreachable { self.max_tries.min(UNREACHABLE_TRIES) } else { self.max_tries }
     }
 
-    /// After try number `tried` (from 1), the first failure being `since` ago; `None` if that was the last.
+    /// The wait after attempt number `tried` (from 1), if the first failure was `since` ago; `None` if it was the last.
     fn wait_after(&self, error: &ProviderError, tried: u32, since: Duration) -> Option<Duration> {
         let waits_out = self.waits_out && error.is_outage();
         if tried >= self.tries(error) && !waits_out {
             return None;
         }
         let doubled = self.first_wait.saturating_mul(1 << (tried - 1).min(16));
-        // Spread over 75% to 125%, so that agents that failed together don't come back together.
+        // 75% to 125%, so that agents that failed together don't retry together.
         let own = doubled.mul_f64(0.75 + fastrand::f64() / 2.0).min(self.longest_wait);
         let within = |wait: &Duration| since.saturating_add(*wait) <= self.longest_pause;
         match error.retry() {
@@ -88,7 +88,7 @@ impl RetryPolicy {
         }
     }
 
-    /// The next try; `since`: of the first failure.
+    /// Announces the next attempt; the first failure was `since` ago.
     fn restarted(&self, error: &ProviderError, tried: u32, wait: Duration, since: Duration) -> StreamEvent {
         let mut reason = text::one_line(&error.to_string(), 200);
         let mut of = self.tries(error);
@@ -109,10 +109,10 @@ fn limit(seconds: u64) -> Duration {
     Duration::from_secs(seconds.clamp(1, LONGEST_TIMEOUT_S))
 }
 
-/// For servers that don't answer or go silent: each try may take as long as the idle limit.
+/// For servers that don't answer or go silent, because each attempt may take as long as the idle limit.
 const UNREACHABLE_TRIES: u32 = 3;
 
-/// Each further try is announced by `Restarted`; the last error is final.
+/// Each further attempt is announced by `Restarted`; the last error is final.
 pub fn with_retries(policy: RetryPolicy, start: impl Fn() -> ReplyStream + Send + 'static) -> ReplyStream {
     Box::pin(stream! {
         let mut failed = None;
@@ -240,7 +240,7 @@ mod tests {
         let seen = play(policy.clone(), move |_| vec![Err(connect())]).await;
         assert!(seen.len() > 100 && seen.last().unwrap().contains("refused"), "{seen:?}");
         assert!((3_500..3_601).contains(&begun.elapsed().as_secs()));
-        // What is wrong with the server itself doesn't pass.
+        // Problems of the server itself don't pass.
         let seen = play(policy, |_| vec![Err(server())]).await;
         assert_eq!(seen, ["try 2", "server error (HTTP 500): oops"]);
     }

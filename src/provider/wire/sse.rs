@@ -1,6 +1,6 @@
-//! Parses server-sent events from bytes in any portions, or a complete reply. Follows the WHATWG rules
-//! (comments, multi-line data, CR, LF and CRLF, a leading byte order mark), except that a last event without
-//! its blank line counts: servers that close early leave it out.
+//! Parses server-sent events from chunks of bytes, or a complete reply. Follows the WHATWG rules (comments, multi-line
+//! data, CR, LF and CRLF, a leading byte order mark), except that a last event without its blank line counts, because
+//! servers that close early leave it out.
 
 use serde_json::Value;
 
@@ -12,13 +12,13 @@ pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 /// Also limits streams of many empty events.
 const STREAM_BYTES: usize = 128 * 1024 * 1024;
 const WHOLE_ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// Kept for quoting in an error.
+/// Kept to quote in an error.
 const QUOTED_BYTES: usize = 400;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Empty if there was none.
+    /// Empty if missing.
     pub name: String,
     /// The `data:` lines, joined by newlines.
     pub data: String,
@@ -66,7 +66,7 @@ impl SseParser {
         Ok(())
     }
 
-    /// Counts data that lacks only its line ends.
+    /// Also takes data that lacks only its line ends.
     pub fn finish(mut self, events: &mut Vec<SseEvent>) {
         if !self.line.is_empty() {
             self.end_line(events);
@@ -86,7 +86,7 @@ impl SseParser {
         } else {
             self.field(text);
         }
-        // Keeps the buffer for the next line.
+        // Keep the buffer for the next line.
         self.line = line;
         self.line.clear();
     }
@@ -120,17 +120,16 @@ impl SseParser {
     }
 }
 
-/// Without a copy if the bytes are valid, as they nearly always are.
 fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// By the first character and not by `content-type`, which imitators get wrong both ways.
+/// Detected by the first character, not by `content-type`, which imitators get wrong both ways.
 pub enum Framing {
     Unknown,
     Events {
         parser: SseParser,
-        /// To report what came instead of events.
+        /// Quoted if something other than events comes.
         beginning: Vec<u8>,
         size: usize,
     },

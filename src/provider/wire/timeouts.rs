@@ -1,5 +1,5 @@
-//! How long a reply may take. Every wait ends: for the next byte, the next piece of the answer (keep-alives
-//! and empty events don't count), the formal end, and the full answer. A long silence is shown before that.
+//! How long a reply may take. Every wait ends: for the next byte, the next data of the answer (keep-alives and empty
+//! events don't count), the formal end, and the full answer. A long silence is reported before that.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use base::model::stream::StreamEvent;
 
 /// For the formal end of an answer that has a finish reason.
 const END_GRACE: Duration = Duration::from_secs(5);
-/// Bytes without a piece of the answer extend the idle limit by at most this factor.
+/// Bytes without data of the answer extend the idle limit by at most this factor.
 const KEEP_ALIVE_FACTOR: u32 = 4;
 
 pub enum Waited<T> {
@@ -30,10 +30,10 @@ pub struct Timeouts {
     first_notice: Duration,
     begun: Instant,
     received: Instant,
-    /// The last piece of the answer, not just any bytes.
+    /// The last data of the answer, not just any bytes.
     progressed: Instant,
     settled: Option<Instant>,
-    /// No piece of the answer has come, and there is no limit until one does.
+    /// No data of the answer has come, and there is no limit until it does.
     unlimited: bool,
     /// Since `progressed`.
     notices: u32,
@@ -85,7 +85,7 @@ impl Timeouts {
                     return Waited::Failed(after);
                 }
                 self.notices += 1;
-                // While bytes arrive, the limit on silence moves along, and only the other ones count down.
+                // While bytes arrive, the limit for silence moves, and only the others count down.
                 let alive = self.received > self.progressed && now - self.received < self.idle / 4;
                 let end = if alive { self.nothing().min(self.begun + self.longest) } else { end };
                 let left = (!self.unlimited).then(|| end - now);
@@ -94,7 +94,7 @@ impl Timeouts {
         }
     }
 
-    /// When the wait ends although bytes keep arriving.
+    /// When the wait ends even if bytes keep arriving.
     fn nothing(&self) -> Instant {
         self.progressed + self.idle.saturating_mul(KEEP_ALIVE_FACTOR)
     }
@@ -135,7 +135,7 @@ mod tests {
         })
     }
 
-    /// Bytes come all the time and hold nothing, until the wait is over; the notices on the way, and the end.
+    /// Receives bytes without content until the wait ends; returns the number of notices, and the error.
     async fn keep_alive(timeouts: &mut Timeouts) -> (usize, String) {
         let mut notices = 0;
         loop {
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// With bytes that hold nothing the rest counts down all the same.
+    /// Bytes without content don't stop the countdown.
     #[tokio::test(start_paused = true)]
     async fn the_rest_counts_down_while_the_connection_lives() {
         let mut timeouts = timeouts(40_000, 600_000);
@@ -186,7 +186,7 @@ mod tests {
             }
         };
         assert!(matches!(error, ProviderError::Stalled { .. }));
-        // Whatever the moment, it is said when the end is.
+        // Every notice names the same end.
         assert!(!notices.is_empty() && notices.iter().all(|all| *all == 600), "{notices:?}");
     }
 
@@ -221,7 +221,7 @@ mod tests {
                 _ => unreachable!(),
             }
         }
-        // From then on everything is limited as ever.
+        // From then on, the usual limits apply.
         timeouts.progressed();
         let end = loop {
             match timeouts.wait(std::future::pending::<()>()).await {
