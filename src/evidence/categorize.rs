@@ -1,4 +1,4 @@
-//! Which ranked files will probably change and which are only worth reading: by path, then by score.
+//! Which ranked files will probably change and which are only worth reading, by path and score.
 
 use crate::text::kind::FilePurpose;
 

@@ -1,11 +1,11 @@
-//! Notes from earlier sessions as part of a task's context: which are included.
+//! Which notes from earlier sessions become part of a task's context.
 
 const MAX_HINTS: usize = 10;
 const BUDGET_TOKENS: u32 = 300;
-/// Less relevant ones are left out even if there is room; 0–1.
+/// Less relevant notes are left out even if there is room; 0–1.
 const MIN_RELEVANCE: f64 = 0.3;
 const RELEVANCE_SHARE: f64 = 0.7;
-/// Days after which a packet has lost 63 % of its freshness.
+/// Days after which 63% of a packet's freshness is lost.
 const FADE_DAYS: f64 = 7.0;
 const DAY_S: f64 = 86_400.0;
 

@@ -5,7 +5,6 @@ use base::search::words::listed;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keyword {
-    /// Lower-case, stemmed.
     pub text: String,
     /// Whether it is exact: an identifier, a path, quoted text, a stack frame.
     pub strong: bool,

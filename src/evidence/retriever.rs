@@ -13,18 +13,17 @@ use crate::rank::query::Query;
 use base::{file, path};
 use parking_lot::Mutex;
 
-/// A smaller project can be seen with a single LS.
+/// A smaller project can be viewed with a single LS.
 const FEW_FILES: usize = 12;
 
 pub type Hints = dyn Fn(&[String]) -> Vec<ContextPacket> + Send + Sync;
 
-/// Those of added folders by absolute paths.
+/// Files in added folders have absolute paths.
 #[derive(Debug, Default)]
 pub struct LocatedFiles {
     pub files: Vec<(RankedFile, FileCategory)>,
-    /// Given paths that aren't indexed.
     pub unknown: Vec<String>,
-    /// Why the project's index could not be kept.
+    /// Why the project's index couldn't be stored.
     pub unkept: Option<String>,
 }
 
@@ -38,7 +37,7 @@ pub struct ContextRetriever {
     root: PathBuf,
     state: PathBuf,
     pub hints: Option<Box<Hints>>,
-    /// Of the folders that the user added, each with an index of its own.
+    /// Retrievers of folders that the user added.
     others: Vec<Self>,
     asked: Mutex<Vec<Keyword>>,
 }
@@ -62,12 +61,10 @@ impl ContextRetriever {
 
     /// Builds or updates the index. Blocks; for a background thread.
     pub fn warm(&self) {
-        // The next query reports any error.
         let _ = self.open();
         self.others.iter().for_each(Self::warm);
     }
 
-    /// Whether `text` starts a new task rather than continuing the current one.
     pub fn is_new_task(&self, text: &str) -> bool {
         let now = keywords::extract(&Query::parse(text));
         let asked = self.asked.lock();
@@ -97,7 +94,7 @@ impl ContextRetriever {
         (!context.is_empty()).then_some(context)
     }
 
-    /// The best files for `text`, also of added folders, as far as they can be searched. Blocks.
+    /// The best files for `text`, including added folders if they can be searched. Blocks.
     pub fn locate(&self, text: &str, limit: usize) -> Result<LocatedFiles, String> {
         let mut found =
             self.with_project(|project| LocatedFiles::new(project, project.locate(text, limit)?))?;
@@ -110,7 +107,7 @@ impl ContextRetriever {
         Ok(found)
     }
 
-    /// What belongs with `paths`, each in the folder that it lies in. `text` describes the task; may be empty. Blocks.
+    /// Files related to `paths`, each searched in its own folder. `text` describes the task; may be empty. Blocks.
     pub fn companions(&self, paths: &[String], text: &str, limit: usize) -> Result<LocatedFiles, String> {
         let whole = |given: &String| path::follow(&self.root.join(given));
         let in_other =

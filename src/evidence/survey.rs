@@ -12,7 +12,7 @@ use base::text::{one_line, plural};
 
 const MAX_FILES: usize = 50_000;
 const DEPTH: usize = 3;
-/// A larger file is generated or data, so its lines say nothing.
+/// A larger file is generated or data, so counting its lines is pointless.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Time limit for reading files, since the turn waits.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -72,7 +72,6 @@ pub fn structure(root: &Path, max_chars: usize) -> String {
 }
 
 impl FolderContent {
-    /// `12 rs, 2 md`.
     fn summary(&self) -> String {
         let mut kinds: Vec<(&String, &usize)> = self.kinds.iter().collect();
         kinds.sort_by_key(|(name, count)| (Reverse(**count), *name));

@@ -13,13 +13,12 @@ use base::path::on_one_line;
 /// Default limit of the text, in characters.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;
 const CUT_MARK: &str = "...[truncated]";
-/// Estimated tokens saved by naming a right file: the search that isn't needed and its result. A guess. A task of a few
-/// words fits files by chance.
+/// A guess of the tokens saved by naming a right file: the search that isn't needed, and its result. With a task of a few
+/// words, files match by chance.
 const WORTH_TOKENS: f32 = 300.0;
 const VAGUE_WORTH_TOKENS: f32 = 75.0;
 const VAGUE_WORDS: usize = 4;
 const CHARS_PER_TOKEN: f32 = 4.0;
-/// Fixed text around the block.
 const AROUND_TOKENS: f32 = 25.0;
 const FILES: usize = 6;
 /// Files with at least this probability are shown with up to this many matching lines.

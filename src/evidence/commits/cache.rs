@@ -15,7 +15,7 @@ const FILE: &str = "history.json";
 const LAYOUT: u64 = 5;
 const TIME_LIMIT: Duration = Duration::from_secs(8);
 
-/// In a large repository, only the newest part that could be read in time.
+/// For a large repository, only the newest part that could be read in time.
 pub fn refreshed(root: &Path, folder: &Path) -> CommitHistory {
     let git = GitQuestion::about(root);
     let Some(head) = git.commit("HEAD") else { return CommitHistory::default() };
@@ -28,11 +28,10 @@ pub fn refreshed(root: &Path, folder: &Path) -> CommitHistory {
     match git::log(root, &head, since, TIME_LIMIT) {
         Some(log) if !log.cut || older.is_none() => {
             let history = CommitHistory::gather(&head, &log.entries, older.as_ref(), MAX_COMMITS);
-            // If writing fails, the next run reads git again.
             let _ = write(folder, &history);
             history
         }
-        // With a gap, the past would be wrong: what is known is used, and the next run tries again.
+        // With a gap the past would be wrong, so use what is known; the next run tries again.
         _ => older.unwrap_or_default(),
     }
 }

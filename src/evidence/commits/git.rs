@@ -1,4 +1,4 @@
-//! Queries git. The repository may be untrusted: nothing its configuration names is run, nothing is fetched.
+//! Queries git. The repository may be untrusted: nothing that its configuration names is run, nothing is fetched.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -19,10 +19,10 @@ pub struct LogEntry {
     pub moved: Vec<(String, String)>,
 }
 
-/// Commits read at first; older ones say little about today's files.
+/// Commits read at first; older ones tell little about today's files.
 pub const MAX_COMMITS: usize = 8_000;
 const MAX_MESSAGE_BYTES: usize = 2_000;
-/// Larger commits are sweeping changes; their file lists are cut here, and they carry little weight anyway.
+/// Larger commits are sweeping changes with little weight, so their file lists are cut.
 const MAX_FILES: usize = 64;
 /// Renaming a folder moves many files at once.
 const MAX_MOVED: usize = 5_000;
@@ -31,7 +31,7 @@ const ANSWER: Duration = Duration::from_secs(5);
 fn git(root: &Path) -> Command {
     let mut command = GitQuestion::about(root).command();
     command
-        // A first commit holds whatever was there, which says nothing about what changes together.
+        // A first commit contains everything, so it doesn't show what changes together.
         .args(["-c", "log.mailmap=false", "-c", "log.showRoot=false"])
         // Limits git's memory use in a large repository.
         .args(["-c", "core.deltaBaseCacheLimit=8m", "-c", "core.packedGitWindowSize=1m"])
@@ -52,12 +52,12 @@ pub struct LogRead {
     pub cut: bool,
 }
 
-/// The folder's commits up to `head`, newest first, without merges and what `since` reaches. `None` if git fails.
+/// The folder's commits up to `head`, newest first, without merges and those reachable from `since`. `None` if git fails.
 pub fn log(root: &Path, head: &str, since: Option<&str>, time_limit: Duration) -> Option<LogRead> {
     let mut command = git(root);
     command
         .args(["log", "--no-merges", "--no-ext-diff", "--no-textconv", "--no-color", "--name-status"])
-        // Exact renames only, since they don't require reading file contents.
+        // Only exact renames, because those don't require reading file contents.
         .arg("--find-renames=100%")
         .arg("--relative")
         .arg(format!("--max-count={MAX_COMMITS}"))
@@ -70,7 +70,7 @@ pub fn log(root: &Path, head: &str, since: Option<&str>, time_limit: Duration) -
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     os::in_own_group(&mut command);
     let mut child = command.spawn().ok()?;
-    // A timer is necessary, because git may print nothing for minutes if only few commits touch the folder.
+    // git may print nothing for minutes if only few commits touch the folder, so use a timer.
     let timeout = Timeout::new(&child, time_limit);
     let mut entries = child.stdout.take().map(|stdout| parse(BufReader::new(stdout))).unwrap_or_default();
     let status = timeout.end(child)?;
@@ -87,7 +87,7 @@ fn parse(mut output: impl BufRead) -> Vec<LogEntry> {
     let mut record = Vec::new();
     loop {
         record.clear();
-        // Records are only this large for huge initial imports.
+        // Only huge initial imports have such large records.
         let read = output.by_ref().take(64 << 20).read_until(1, &mut record);
         if !matches!(read, Ok(count) if count > 0) {
             break;

@@ -1,4 +1,4 @@
-//! The commits in searchable form: message words, and files by number.
+//! The commits in searchable form: words of messages, and files by number.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,6 @@ pub struct Commit {
     pub files: Vec<u32>,
 }
 
-/// Newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitHistory {
     /// HEAD when this was read; empty without git.
@@ -31,7 +30,7 @@ const TRAILERS: &str = "\
     release-note";
 
 impl CommitHistory {
-    /// From git's log, newest first; `older` continues it.
+    /// From git's log, newest first; continues with `older`.
     pub fn gather(head: &str, log: &[LogEntry], older: Option<&Self>, limit: usize) -> Self {
         let mut history = Self { head: head.to_owned(), ..Self::default() };
         let mut numbers = Numbers::default();

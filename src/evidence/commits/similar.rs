@@ -16,7 +16,7 @@ const AGEING_COMMITS: f32 = 1_000.0;
 const AGED_SHARE: f32 = 0.5;
 /// Decay of recent changes.
 const LATELY_COMMITS: f32 = 300.0;
-/// Commits with more files say nothing about any of them.
+/// Commits with more files tell nothing about any of them.
 const SWEEP_FILES: usize = 40;
 
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ pub fn changed_by(history: &CommitHistory, commits: &[SimilarCommit]) -> FxHashM
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChangedWith {
     pub times: u32,
-    /// As a share of the set's changes.
+    /// As a share of the marked files' changes.
     pub often: f32,
     pub lately: f32,
 }

@@ -21,9 +21,9 @@ use base::search::words;
 use base::system::os;
 use guard::redact::detector::{self, TextSource};
 
-/// Files beyond this aren't indexed; in a giant tree Grep finds the rest.
+/// Further files aren't indexed; in a giant tree, Grep finds the rest.
 const MAX_FILES: usize = 200_000;
-/// Text per segment: this bounds memory use.
+/// Text per segment, which limits memory use.
 const RUN_BYTES: u64 = 12 << 20;
 /// More segments would slow down queries.
 const MAX_RUNS: u64 = 32;
@@ -43,7 +43,6 @@ const TICK_NS: u64 = 30_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectFile {
-    /// Relative, `/`-separated.
     pub path: Vec<u8>,
     pub size_bytes: u64,
     pub modified_ns: u64,
@@ -115,7 +114,6 @@ pub fn build(root: &Path, folder: &Path, files: &[ProjectFile]) -> io::Result<Ve
 
 pub const ENDING: &str = "part";
 
-/// Unique across processes.
 pub fn fresh_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -128,7 +126,6 @@ struct Buffer {
     passages: u32,
     ids: FxHashMap<Box<str>, u32>,
     terms: Vec<Term>,
-    /// Cache of recent words' terms.
     words: FxHashMap<Box<str>, Box<[u32]>>,
     /// Terms counted since the last `store`.
     touched: Vec<u32>,
@@ -229,7 +226,7 @@ impl Buffer {
         id
     }
 
-    /// Assigns what was counted to this passage or file.
+    /// Assigns the counted terms to this passage or file.
     fn store(&mut self, field: Field, id: u32) {
         for term in self.touched.drain(..) {
             let term = &mut self.terms[term as usize];
@@ -262,7 +259,7 @@ fn touch(terms: &mut [Term], touched: &mut Vec<u32>, id: u32) {
     term.count += 1;
 }
 
-/// The text, or an empty string if it isn't text.
+/// Empty if it isn't text.
 fn read(path: &Path, limit: u64) -> String {
     let Ok(handle) = exact::open_seen(path) else { return String::new() };
     let mut bytes = Vec::new();
@@ -279,9 +276,7 @@ fn read(path: &Path, limit: u64) -> String {
     })
 }
 
-// Cuts a file into passages of about a screen, so that the best part of a long file can be ranked.
-
-/// A passage has at least this many lines and ends at the next blank line or unindented definition.
+/// A passage has at least this many lines, and ends at the next blank line or unindented definition.
 const MIN_LINES: usize = 40;
 const MAX_LINES: usize = 80;
 const MAX_BYTES: usize = 4_000;

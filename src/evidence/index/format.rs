@@ -83,7 +83,6 @@ pub struct Postings {
 const INLINE_TIMES: u64 = 3;
 
 impl Postings {
-    /// `id` must be larger than all earlier ones.
     pub fn push(&mut self, id: u32, times: u32) {
         let gap = u64::from(id - self.next);
         let times = u64::from(times.max(1));

@@ -42,7 +42,6 @@ pub struct Doc {
 }
 
 impl Doc {
-    /// For display; invalid UTF-8 becomes `�`.
     pub fn name(&self) -> String {
         String::from_utf8_lossy(&self.path).into_owned()
     }
@@ -63,7 +62,6 @@ pub fn key(field: Field, term: &str) -> Vec<u8> {
 pub struct SegmentWriter {
     file: BufWriter<File>,
     written: u64,
-    /// The block being filled, and the last key written.
     block: Vec<u8>,
     last: Vec<u8>,
     /// First key, length and checksum of each block.

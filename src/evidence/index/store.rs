@@ -17,9 +17,9 @@ use base::folder::atomic_write::{self, Expect};
 
 const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
-/// With more segments, queries get slower than building anew would be; more than [`build::MAX_RUNS`].
+/// With more segments, queries would be slower than a rebuild; more than [`build::MAX_RUNS`].
 const MAX_PARTS: usize = 64;
-/// Build anew if more than this share of the index's files is gone.
+/// Rebuild if more than this share of the index's files is gone.
 const MAX_GONE_SHARE: f64 = 0.2;
 /// How long to wait for another process to build; then the existing index is used.
 const LOCK_WAIT: Duration = Duration::from_secs(120);
@@ -46,7 +46,7 @@ impl Part {
     }
 }
 
-/// Files are numbered by path order, so that results don't depend on reading order; removed files have no number.
+/// Files are numbered by path, so that results don't depend on reading order; removed files have no number.
 #[derive(Debug, Default)]
 pub struct Index {
     parts: Vec<Part>,
@@ -93,7 +93,7 @@ impl Index {
         &self.owners
     }
 
-    /// The files that have a word, in order, and how often.
+    /// The files that contain a word, in order, and how often.
     pub fn files_with(&self, field: Field, term: &str) -> Result<Vec<(usize, u32)>, Damaged> {
         let mut found: Vec<(usize, u32)> = Vec::new();
         self.occurrences(field, term, |number, times| {
@@ -175,7 +175,7 @@ impl IndexStore {
     }
 
     pub fn refreshed(&self) -> io::Result<(Index, Refreshed)> {
-        // In parallel, since they wait for different things.
+        // In parallel, because they wait for different things.
         let (now, opened) = std::thread::scope(|scope| {
             let walk = scope.spawn(|| build::scan(&self.root));
             let opened = self.open();
@@ -188,7 +188,7 @@ impl IndexStore {
         }
         file::create_private_folder(&self.folder)?;
         let lock = self.lock()?;
-        // Another process may have updated it meanwhile.
+        // Another process may have updated it in the meantime.
         let opened = self.open();
         if lock.is_none() {
             let stale = opened.map(|index| (index, Refreshed::default()));
@@ -220,14 +220,13 @@ impl IndexStore {
         Ok(Index::new(parts.collect::<Result<_, _>>()?))
     }
 
-    /// Drops the index; the next use rebuilds it.
     pub fn forget(&self) {
         let _ = fs::remove_file(self.folder.join(MANIFEST));
     }
 
     /// Waits for the lock; `None` if another process takes too long.
     fn lock(&self) -> io::Result<Option<File>> {
-        // Read access too: opening a FIFO in its place only for writing would block.
+        // Read access too, because opening a FIFO in its place only for writing would block.
         let mut options = File::options();
         options.create(true).truncate(false).read(true).write(true);
         let file = file::open_private(&mut options, &self.folder.join(LOCK))?;
@@ -242,7 +241,7 @@ impl IndexStore {
         }
     }
 
-    /// Reads new files and marks removed ones, or builds anew if worthwhile, and publishes.
+    /// Reads new files and marks removed ones, or rebuilds if worthwhile, and publishes the index.
     fn update(&self, index: Index, now: &[ProjectFile]) -> io::Result<(Index, Refreshed)> {
         let (read, gone) = difference(now, &index);
         let done = Refreshed { read: read.len(), dropped: gone.len(), anew: false };

@@ -1,4 +1,4 @@
-//! Notes in short form, for users and models: one row each, and an overview of all.
+//! Short forms of notes for users and models: one row each, and an overview.
 
 use super::index::NoteListing;
 use super::record::{Note, NoteKind};
@@ -8,7 +8,7 @@ use base::text;
 const LATEST: usize = 5;
 const MAX_BLOCKERS: usize = 10;
 
-/// `k3f9q2  gotcha  2026-11-21  Title  #tag  (file)`.
+/// Such as `k3f9q2  gotcha  2026-11-21  Title  #tag  (file)`.
 pub fn row(note: &Note) -> String {
     let facts = &note.facts;
     let mut row = format!(

@@ -1,4 +1,4 @@
-//! The notes folder: its files, and the writers' lock. Links are never followed, since a checkout may contain
+//! The notes folder: its files, and the writers' lock. Links are never followed, because a checkout may contain
 //! them.
 
 use std::ffi::OsStr;
@@ -25,7 +25,6 @@ const MAX_FILES: usize = 20_000;
 const LOCK_TRIES: u32 = 1_000;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
-/// May not exist yet.
 #[derive(Clone, Debug)]
 pub struct NoteFolder {
     /// The project: absolute and canonical.
@@ -35,7 +34,6 @@ pub struct NoteFolder {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderEntry {
-    /// Relative to the notes folder.
     pub file: String,
     pub bytes: u64,
     pub modified_ns: i64,
@@ -108,7 +106,7 @@ impl NoteFolder {
         }
     }
 
-    /// Files that may be notes, by name, archived ones last; and what was left out and why.
+    /// Files that may be notes, by name, archived ones last; and which ones were left out, and why.
     pub fn files(&self) -> Result<(Vec<FolderEntry>, Vec<String>), NoteError> {
         let mut seen = Vec::new();
         let mut left_out = Vec::new();
@@ -135,7 +133,7 @@ impl NoteFolder {
         Ok((seen, left_out))
     }
 
-    /// Takes the lock, creating the folder if necessary. Waits a few seconds at most for other writers.
+    /// Takes the lock, creating the folder if needed. Waits at most a few seconds for other writers.
     pub fn lock(&self) -> Result<Lock, NoteError> {
         if !self.exists()? {
             let real = self.real("").map_err(|error| NoteError::file("", error))?;
@@ -147,7 +145,7 @@ impl NoteFolder {
             match file.try_lock() {
                 Ok(()) => return Ok(Lock { _file: file }),
                 Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-                // The file system has no locks; unique names and checked writes still protect the notes.
+                // Without locks, unique names and checked writes still protect the notes.
                 Err(TryLockError::Error(_)) => return Ok(Lock { _file: file }),
             }
         }
@@ -175,7 +173,7 @@ impl NoteFolder {
         Ok(open(&folder, name)?)
     }
 
-    /// Notes may be committed, but not files derived from them. Failing to write this is harmless.
+    /// Notes may be committed, but not files derived from them. Failure is harmless.
     fn keep_out_of_git(&self) {
         if let Ok(mut file) = self.within(".gitignore", |folder, name| folder.create_new(name, 0o666)) {
             let _ = writeln!(file, "{INDEX_FILE}\n{LOCK_FILE}\n.mycode-*.tmp");
@@ -198,7 +196,6 @@ fn list(
         if !is_markdown || name.starts_with('.') {
             continue;
         }
-        // The file was removed since it was listed.
         let Ok(meta) = folder.look(&entry) else { continue };
         let file = format!("{prefix}{name}");
         if meta.is_symlink() {

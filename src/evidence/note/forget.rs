@@ -18,7 +18,6 @@ const MAX_COMPARED: usize = 2_000;
 
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// Index in the listing.
     pub at: usize,
     pub reason: String,
 }

@@ -15,12 +15,12 @@ use base::format::{encoding, frontmatter};
 use base::pattern::Pattern;
 use base::{clock, file, text};
 
-/// Larger files are left out: notes are meant to be read.
+/// Larger files are left out, because notes are meant to be read.
 pub const MAX_NOTE_BYTES: u64 = 1024 * 1024;
 const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
 /// Raise when the index format changes; an index with another number is rebuilt.
 const VERSION: u32 = 2;
-/// A file changed this shortly before the index was written may have changed again within one clock tick.
+/// A file changed this shortly before the index was written may change again without a new time stamp.
 const TICK_MS: i64 = 2_000;
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_GIST_CHARS: usize = 300;
@@ -55,12 +55,11 @@ pub fn load(folder: &NoteFolder) -> Result<NoteListing, NoteError> {
     let (listing, outdated) = look(folder)?;
     match outdated.is_some().then(|| folder.lock_if_free()).flatten() {
         Some(lock) => load_locked(folder, &lock),
-        // The list is correct even if the index is busy or read-only.
+        // The list is correct even if the index is locked or read-only.
         None => Ok(listing),
     }
 }
 
-/// Like [`load`], for a writer.
 pub fn load_locked(folder: &NoteFolder, _lock: &Lock) -> Result<NoteListing, NoteError> {
     let (mut listing, outdated) = look(folder)?;
     if let Some(Err(why)) = outdated.map(|entries| write(folder, entries)) {
@@ -81,7 +80,7 @@ fn look(folder: &NoteFolder) -> Result<(NoteListing, Option<Vec<NoteEntry>>), No
     let mut in_step = true;
     for seen in files {
         let trusted = settled(&seen, stored.written_ms);
-        // Rewriting the index after the clock tick is over lets it be trusted for this file.
+        // Rewriting the index after the clock tick makes it trustworthy for this file.
         in_step &= trusted || !settled(&seen, now_ms);
         let entry = match known.get(seen.file.as_str()) {
             Some(entry) if trusted && entry.seen == seen => Ok((*entry).clone()),
@@ -196,7 +195,6 @@ fn heading(body: &str) -> Option<String> {
         .filter(|title| line.starts_with('#') && !title.is_empty())
 }
 
-/// The first sentence that isn't a heading.
 fn gist(body: &str) -> String {
     let line = body
         .lines()

@@ -9,7 +9,7 @@ const ID_LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz";
 const ID_SIGNS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const ID_LENGTH: usize = 6;
 const MAX_ID_CHARS: usize = 100;
-/// Plus id and `.md`, this stays far below the usual limit of 255 bytes.
+/// With id and `.md`, this stays far below the usual limit of 255 bytes.
 const MAX_SLUG_BYTES: usize = 96;
 
 /// Such as `k3f9q2`.

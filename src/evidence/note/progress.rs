@@ -15,7 +15,7 @@ pub fn open(root: &Path) -> Vec<String> {
     })
 }
 
-/// One row per note that says what was found out.
+/// One row per note that records a finding.
 pub fn learned(root: &Path) -> Vec<String> {
     rows(root, |note| {
         matches!(note.facts.kind, NoteKind::Conclusion | NoteKind::Reference | NoteKind::Outcome)

@@ -1,4 +1,4 @@
-//! A note: its file and parsed front matter. Plain data.
+//! A note: its file and parsed front matter.
 
 use std::str::FromStr;
 
@@ -45,7 +45,7 @@ impl FromStr for NoteKind {
     }
 }
 
-/// The default, of 1–5.
+/// On a scale of 1–5.
 pub const USUAL_IMPORTANCE: u8 = 3;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +59,6 @@ pub struct NoteFacts {
     pub files: Vec<String>,
     /// Ids or titles of other notes, from the front matter and `[[…]]` in the body.
     pub links: Vec<String>,
-    /// 1–5.
     pub importance: u8,
     /// Milliseconds since the Unix epoch.
     pub created_ms: Option<u64>,

@@ -33,7 +33,6 @@ pub struct NoteChange {
     pub tags: Option<Vec<String>>,
     pub files: Option<Vec<String>>,
     pub links: Option<Vec<String>>,
-    /// 1–5.
     pub importance: Option<u8>,
 }
 
@@ -82,7 +81,6 @@ impl NoteStore {
         }
     }
 
-    /// `change` must have a title or content.
     pub fn create(&self, change: NoteChange) -> Result<Note, NoteError> {
         let change = self.checked(change)?;
         let content = change.content.clone().unwrap_or_default();
@@ -135,7 +133,7 @@ impl NoteStore {
         self.again(&file, &lock)
     }
 
-    /// Everything not named stays the same, byte for byte.
+    /// Everything else stays the same, byte for byte.
     pub fn update(&self, wanted: &str, change: NoteChange) -> Result<Note, NoteError> {
         let change = self.checked(change)?;
         let lock = self.folder.lock()?;
@@ -202,7 +200,6 @@ impl NoteStore {
         Err(refused(FileError::Exists))
     }
 
-    /// Reads this file's note again, updating the index.
     fn again(&self, file: &str, lock: &Lock) -> Result<Note, NoteError> {
         let listing = index::load_locked(&self.folder, lock)?;
         listing

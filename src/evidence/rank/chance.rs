@@ -1,7 +1,7 @@
-//! The probability that a task changes a ranked file: from its lead over the others, and the task's best text
-//! match. Logistic regression on the 25 best files of each of 423 real issues and commit messages plus, at a
-//! quarter of the weight, 40 tasks about no particular file in each of 14 projects. On held-out projects and
-//! tasks, files given 10–20 % were right in 19 % of cases, 35–60 % in 48 %, 60–85 % in 64 %, higher in 86 %.
+//! The probability that a task changes a ranked file, from its lead over the others and the task's best text match.
+//! Logistic regression on the 25 best files of each of 423 real issues and commit messages plus, at a quarter of the weight,
+//! 40 tasks about no particular file in each of 14 projects. On held-out projects and tasks, files given 10–20 % were right
+//! in 19 % of cases, 35–60 % in 48 %, 60–85 % in 64 %, higher in 86 %.
 
 const SCALE: f32 = 3.0;
 const CONSTANT: f32 = -2.29;

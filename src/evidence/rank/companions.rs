@@ -56,9 +56,9 @@ const WEIGHTS: [(&str, f32, f32); 10] = [
     ("fits the task", 2.3, 1.0),
     ("among the best for the task", 2.2, 1.0),
 ];
-/// Not a sufficient reason.
+/// Not sufficient as the only reason.
 pub const BUSY: &str = "changed very often";
-/// Minimum score apart from being busy.
+/// Minimum score, not counting [`BUSY`].
 const LEAST: f32 = 0.2;
 const MAX_GIVEN: usize = 8;
 /// The rank that gets half of the first rank's share.
@@ -66,7 +66,7 @@ const HALF_RANK: f32 = 4.0;
 /// Neighbors used to detect a list of them, and how many it must name.
 const NEIGHBORS: usize = 12;
 const NAMED_NEIGHBORS: usize = 3;
-/// A word in more files says nothing about a module.
+/// A word in more files tells nothing about a module.
 const COMMON_FILES: usize = 400;
 /// How many of a file's most frequent words are looked up, and how many distinctive ones are used.
 const LOOKED_UP_WORDS: usize = 400;
@@ -131,7 +131,7 @@ pub fn companions(
         let told = (0..COUNT).filter(|bond| bonds[file][*bond] > 0.0);
         let mut told: Vec<(Cow<'static, str>, f32)> =
             told.map(|bond| (WEIGHTS[bond].0.into(), part(file, bond))).collect();
-        // The count covers both.
+        // The count replaces both reasons.
         if let Some(times) = times.get(&(file as u32)) {
             let past = [Bond::Often, Bond::Lately].map(|bond| part(file, bond as usize)).iter().sum();
             told.retain(|(word, _)| {
@@ -182,7 +182,7 @@ impl Bonds<'_> {
         self.values[file][bond as usize] += value;
     }
 
-    /// Adds more per file the fewer files there are.
+    /// Adds more to each file the fewer there are.
     fn share(&mut self, bond: Bond, files: &[usize]) {
         let each = 1.0 / (files.len() as f32).sqrt();
         files.iter().for_each(|file| self.add(bond, *file, each));
@@ -270,7 +270,6 @@ impl Bonds<'_> {
         Ok(())
     }
 
-    /// Matches tests and their sources by name.
     fn tests(&mut self, file: usize) {
         let found: Vec<usize> = if self.is_test(file) {
             let stem = links::tested_name(&self.names.paths[file]);
@@ -285,7 +284,7 @@ impl Bonds<'_> {
         self.share(Bond::Test, &found);
     }
 
-    /// Files of its language that contain the module's name: callers, above all.
+    /// Files of its language that contain the module's name; mostly callers.
     fn naming(&mut self, file: usize) -> Result<(), Damaged> {
         let Some(language) = self.index.doc(file).map(|doc| doc.language) else { return Ok(()) };
         if !language.is_code() {
@@ -299,7 +298,7 @@ impl Bonds<'_> {
         Ok(())
     }
 
-    /// Files that name several of its neighbors: a new file probably belongs in that list too.
+    /// Files that name several of its neighbors, such as a list to which a new file probably belongs as well.
     fn registries(&mut self, file: usize) -> Result<(), Damaged> {
         let path = &self.names.paths[file];
         let ending = path.rsplit('.').next().unwrap_or("");

@@ -89,7 +89,7 @@ fn symbols(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), Da
         let titled = if title.contains(name.as_str()) { TITLE_FACTOR } else { 1.0 };
         add(&definers(name)?, sure * titled);
     }
-    // `Basket.total`: prefer the file that defines both.
+    // For `Basket.total`, prefer the file that defines both.
     for pair in query.dotted.iter().flat_map(|parts| parts.windows(2)) {
         let outer = definers(&pair[0].to_lowercase())?;
         let mut both = definers(&pair[1].to_lowercase())?;

@@ -65,7 +65,7 @@ fn frames(names: &Names, query: &Query, columns: &mut Columns) {
     let mut strength = 1.0;
     for frame in &query.frames {
         let (fits, parts) = names.ending_like(frame);
-        // A file outside the project with a common name would match by name alone.
+        // A common name outside the project would match by name alone.
         let given = frame.split('/').filter(|part| !part.is_empty()).count();
         if fits.is_empty() || fits.len() > 3 || parts < 2 && given > 2 {
             continue;

@@ -1,4 +1,4 @@
-//! Relations of files: the source that a test covers, and past commits.
+//! Relations between files: the source that a test covers, and past commits.
 
 use rustc_hash::FxHashMap;
 
@@ -8,7 +8,7 @@ use super::signals::{Columns, Signal};
 use crate::commits::history::CommitHistory;
 use crate::commits::similar;
 
-/// A moved file is only matched if at most this many files have its name.
+/// A moved file is matched only if at most this many files have its name.
 const MAX_NAMESAKES: usize = 4;
 
 /// The name of what a test covers, from the test's path.

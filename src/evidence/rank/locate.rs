@@ -23,7 +23,7 @@ use base::system::os;
 
 /// Files among which the probability is shared.
 const RIVALS: usize = 100;
-/// A smaller part of a score isn't given as a reason.
+/// Smaller parts of a score aren't given as reasons.
 const LEAST_REASON: f32 = 0.08;
 pub const MAX_LINES: usize = 5;
 pub const MAX_LINE_CHARS: usize = 100;
@@ -31,7 +31,6 @@ pub const MAX_LINE_CHARS: usize = 100;
 #[derive(Clone, Debug)]
 pub struct RankedFile {
     number: usize,
-    /// Relative, `/`-separated.
     pub path: String,
     pub score: f32,
     /// Probability that the task changes it, 0–1; 0 if unknown.
@@ -53,15 +52,15 @@ pub struct Project {
 }
 
 impl Project {
-    /// Brings everything up to date; uses a temporary index if `state` isn't writable. Fails if another
-    /// process takes too long to build the index.
+    /// Updates everything; uses a temporary index if `state` isn't writable. Fails if another process takes too long to build
+    /// the index.
     pub fn open(root: &Path, state: &Path) -> io::Result<Self> {
         let folder = state.join("evidence");
         match Self::open_in(root, &folder) {
             Err(error) if error.kind() != io::ErrorKind::TimedOut => {
                 let temporary = temporary_folder(root)?;
                 let opened = Self::open_in(root, &temporary);
-                // Open files stay readable, so nothing needs to be left on disk.
+                // Open files stay readable, so nothing needs to stay on disk.
                 let _ = std::fs::remove_dir_all(&temporary);
                 opened.map(|project| Self { unkept: Some(error.to_string()), ..project })
             }
@@ -87,7 +86,6 @@ impl Project {
         Ok(files)
     }
 
-    /// The same without the files' lines.
     pub fn rank(&self, query: &Query, limit: usize) -> Result<Vec<(RankedFile, FileCategory)>, Damaged> {
         let columns = gather::gather(&self.root, &self.index, &self.history, query)
             .inspect_err(|_| self.store.forget())?;
@@ -109,7 +107,7 @@ impl Project {
         Ok(hits.into_iter().zip(roles).collect())
     }
 
-    /// Files that belong with `paths`, and unknown paths. `text` describes the task; may be empty.
+    /// Files related to `paths`, and unknown paths. `text` describes the task; may be empty.
     pub fn companions(
         &self,
         paths: &[String],
@@ -143,7 +141,6 @@ impl Project {
             .iter()
             .map(|word| (word.term.as_str(), word.weight * if word.in_title { 1.5 } else { 1.0 }))
             .collect();
-        // Plain words are already weighted.
         let names = query.identifiers.iter().filter(|(_, sure)| *sure > PLAIN_WORD);
         let names: FxHashMap<&str, f32> = names.map(|(name, sure)| (name.as_str(), *sure)).collect();
         for file in files {

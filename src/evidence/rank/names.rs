@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 use crate::index::store::Index;
 
 pub struct Names {
-    /// By file number; lower-case, `/`-separated.
     pub paths: Vec<String>,
     pub by_name: FxHashMap<String, Vec<u32>>,
     pub by_stem: FxHashMap<String, Vec<u32>>,
@@ -46,7 +45,7 @@ impl Names {
         names
     }
 
-    /// Files whose path ends like `mention`, best matches only, and the number of matching parts.
+    /// Files whose path ends like `mention` (best matches only), and the number of matching parts.
     pub fn ending_like(&self, mention: &str) -> (Vec<u32>, usize) {
         let mention = mention.to_lowercase();
         let wanted: Vec<&str> =

@@ -6,7 +6,7 @@ use crate::terms::{language, translate};
 use base::pattern::Pattern;
 use base::search::words::{self, TermKind, listed};
 
-/// More different words only add noise; the first ones are kept.
+/// More words would only add noise.
 const MAX_WORDS: usize = 160;
 const MAX_TEXT_BYTES: usize = 60_000;
 /// A longer quoted text isn't a message or name.
@@ -41,14 +41,13 @@ pub struct Query {
     pub about_documents: bool,
 }
 
-// Only Latin, Greek and Cyrillic: all of Unicode takes a hundred times as long to compile, as do counted
-// repetitions, and names between Chinese words are found this way.
+// Only Latin, Greek and Cyrillic: all of Unicode, or counted repetitions, would take a hundred times as long to
+// compile, and names between Chinese words are found this way too.
 static LINK: Pattern = Pattern::new(r#"https?://[^\s)>\]"']+"#);
 static PATH: Pattern = Pattern::new(include_str!("query_path.regex"));
 static COMPOUND: Pattern = Pattern::new(include_str!("query_compound.regex"));
 static DOTTED: Pattern = Pattern::new(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|#|->)[A-Za-z_][A-Za-z0-9_]*)+");
 static NAME: Pattern = Pattern::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|(?-u:\b))");
-// Frames of stack traces in many languages.
 static PYTHON_FRAME: Pattern = Pattern::new(r#"File "([^"\n]+)", line [0-9]+"#);
 static PLACE: Pattern = Pattern::new(include_str!("query_place.regex"));
 static QUOTED: Pattern =
@@ -89,7 +88,7 @@ impl Query {
             }
         }
         let rest = text.find(&query.title).map_or(&*text, |at| &text[at + query.title.len()..]);
-        // The words that code uses are added to the task's own: comments may be in the task's language.
+        // Add the English words that code uses to the task's own, because comments may be in the task's language.
         let languages = language::of(&text);
         let with_english = |part: &str| format!("{part}\n{}", translate::english(part, &languages).join(" "));
         let (title, rest) = (with_english(&query.title), with_english(rest));
@@ -136,13 +135,12 @@ const HEADINGS: &str = "\
     bug report describe description the issue feature request summary problem what happened version \
     environment prerequisites checklist current expected actual behavior steps to reproduce";
 
-/// The files of a stack trace's frames, each once, innermost first.
 fn frames(text: &str) -> Vec<String> {
     let paths = |pattern: &'static Pattern, sign: &str| -> Vec<String> {
         pattern.found_by(&[sign], text).map(|found| found[1].replace('\\', "/")).collect()
     };
     let (mut found, mut others) = (paths(&PYTHON_FRAME, "File \""), paths(&PLACE, ":"));
-    // Python puts the innermost frame last, all others first.
+    // Python puts the innermost frame last; all others put it first.
     let python = |path: &&String| path.ends_with(".py");
     if others.iter().filter(python).count() * 2 > others.len() {
         others.reverse();
@@ -163,7 +161,7 @@ fn title_of(text: &str) -> &str {
     lines().take(6).find(says_something).or_else(|| lines().next()).unwrap_or("")
 }
 
-/// Templates put instructions in markup comments.
+/// Removes markup comments, in which templates put instructions.
 fn without_comments(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -270,9 +268,7 @@ fn weighted(title: &str, rest: &str) -> Vec<QueryWord> {
     words
 }
 
-// Removes checkboxes and version lists of issue forms, which say nothing about the file at fault.
-
-/// A heading with one of these is about the environment…
+/// A heading with one of these words is about the environment…
 const SURROUNDINGS: &str = "\
     environment environments version versions platform checklist validations prerequisites info conduct \
     preflight freeze willing os browser browsers duplicates";
@@ -282,7 +278,7 @@ const BESIDE: &str = "\
     your the and of a used using you are what which details other submit pr python node rust go search \
     searched";
 
-/// Keeps the first line, and everything if nothing else would be left.
+/// Keeps the first line, and everything if nothing else would be left. Checkboxes and version lists of issue forms go.
 fn without_form(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut held_back = false;

@@ -1,13 +1,11 @@
 //! The signals, their weights, and the total score. Values are computed elsewhere.
 //!
-//! Weights: list-wise logistic fit (softmax over a task's hundred best files), regularized toward hand-set
-//! weights with fixed signs, on 423 real issues and commit messages of 55 projects (November 2026). There, all
-//! changed files are among the first 1 / 5 / 10 in 39.7 / 74.0 / 81.3 %. Imports, common commits, recency, how
-//! often a file changes, its size, and being its folder's main file were signals, too: without them it was
-//! 40.7 / 73.8 / 81.8. Tests and documents never count as changed in this data, so their penalties are set by
-//! hand.
+//! Weights: list-wise logistic fit (softmax over a task's hundred best files), regularized toward hand-set weights with
+//! fixed signs, on 423 real issues and commit messages of 55 projects (November 2026). There, all changed files are among
+//! the first 1 / 5 / 10 in 39.7 / 74.0 / 81.3 %. Imports, common commits, recency, how often a file changes, its size, and
+//! being its folder's main file were signals, too: without them it was 40.7 / 73.8 / 81.8. Tests and documents never count
+//! as changed in this data, so their penalties are set by hand.
 
-/// Each file has a value per signal, 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     Body,
@@ -39,9 +37,9 @@ struct Weight {
     word: &'static str,
     /// Weight of the value relative to the best file's.
     value: f32,
-    /// Weight of the file's rank by this signal. None for flags, since all flagged files share a rank.
+    /// Weight of the file's rank by this signal; zero for flags, because all flagged files share a rank.
     rank: f32,
-    /// The minimum value for full weight: a name shared by thirty files must not count like a unique one.
+    /// The minimum value for full weight, so that a name shared by thirty files doesn't count like a unique one.
     whole: f32,
 }
 
@@ -49,7 +47,7 @@ const fn weight(signal: Signal, value: f32, rank: f32, whole: f32, word: &'stati
     Weight { signal, word, value, rank, whole }
 }
 
-/// In the order of their numbers.
+/// In the order of [`Signal`].
 const SIGNALS: [Weight; 15] = [
     weight(Signal::Body, 0.32, 0.00, 0.0, "words in the file"),
     weight(Signal::Passage, 0.91, 0.00, 0.0, "words close together"),
@@ -140,7 +138,6 @@ impl Columns {
 
 /// The rank that gets half of the first rank's share.
 const HALF_RANK: f32 = 4.0;
-/// Lower ranks get nothing.
 const LAST_RANK: usize = 60;
 
 /// Shares of 0–1 by rank. Ties get the better rank; a tie that doesn't fit entirely is dropped.
@@ -157,7 +154,6 @@ fn rank_shares(column: &[f32]) -> Vec<(usize, f32)> {
     shares
 }
 
-/// Best first; ties by number.
 pub fn best(scores: &[f32], limit: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     let better = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));

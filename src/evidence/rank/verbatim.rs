@@ -18,7 +18,7 @@ use guard::redact::detector;
 /// Only the start of larger files is read.
 pub const MAX_BYTES: u64 = 256 << 10;
 const MAX_QUOTED: usize = 40;
-/// Among the terms of a line: that it defines a name.
+/// Marks that a line defines a name.
 const DEFINITION: &str = "";
 
 /// A file's text, lossily decoded, or empty.
@@ -59,8 +59,8 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<f32> {
         .collect()
 }
 
-/// (1-based number, line), in file order. Lines with an exact name from the task (`names`, lower-case) come
-/// before lines that share only parts of one, its definition first; what stands in many lines tells little.
+/// (1-based number, line), in file order. Lines with an exact name from the task (`names`, lowercase) come
+/// before lines that share only parts of one, with its definition first; repeated lines count little.
 pub fn lines(
     path: &str,
     weights: &FxHashMap<&str, f32>,

@@ -1,4 +1,4 @@
-//! The languages that a text may be written in, by its script or by its function words.
+//! The languages that a text may be in, by its script or its function words.
 
 use TaskLanguage::{French, German, Portuguese, Spanish};
 
@@ -14,10 +14,10 @@ pub enum TaskLanguage {
     German,
 }
 
-/// Words that seldom stand in English text or code, a line a language; first those of English.
+/// Words that are rare in English text or code, one line per language; English ones come first.
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 const LATIN: [TaskLanguage; 4] = [Spanish, Portuguese, French, German];
-/// A text of no more words needs only one function word, if it belongs to one language.
+/// A text of at most this many words needs only one function word, if it belongs to one language.
 const SHORT: usize = 8;
 
 /// Empty for English.
@@ -34,7 +34,7 @@ pub fn of(text: &str) -> Vec<TaskLanguage> {
 }
 
 fn latin(text: &str) -> Vec<TaskLanguage> {
-    // Paths and names are no words.
+    // Paths and names don't count.
     let words: Vec<String> = text
         .split_whitespace()
         .map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()).to_lowercase())
@@ -53,7 +53,7 @@ fn latin(text: &str) -> Vec<TaskLanguage> {
     if most > english && (most >= 2 || accented || is_short) {
         return best().collect();
     }
-    // A short title may have no function word.
+    // A short title may have no function words.
     let any = accented && english == 0;
     counts.iter().filter(|_| any).map(|(language, _)| *language).collect()
 }

@@ -1,4 +1,4 @@
-//! What tasks in other languages call in English: tables of software terms, a file a language.
+//! English terms for tasks in other languages: tables of software terms, one file per language.
 
 pub mod language;
 mod table;

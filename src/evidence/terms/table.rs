@@ -1,4 +1,4 @@
-//! One language's table: `english words=term|stem*|several words`, a group a line.
+//! One language's table: `english words=term|stem*|several words`, one group per line.
 
 use std::sync::LazyLock;
 
@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 use super::language::TaskLanguage;
 use base::search::fold::fold;
 
-/// A shorter part of a compound is too often another word.
+/// A shorter part of a compound is too often a different word.
 const MIN_PART_CHARS: usize = 5;
-/// A single character of these scripts stands in too many words.
+/// A single character of these scripts occurs in too many words.
 const MIN_UNPARTED_CHARS: usize = 2;
 
 pub struct TermTable {
@@ -32,7 +32,7 @@ impl Term {
 
 type Lazy = LazyLock<TermTable>;
 
-/// Read when a task first needs one.
+/// Parsed when a task first needs one.
 pub static TABLES: [(TaskLanguage, Lazy); 8] = [
     (TaskLanguage::Chinese, Lazy::new(|| TermTable::parse(TaskLanguage::Chinese, include_str!("zh.txt")))),
     (TaskLanguage::Japanese, Lazy::new(|| TermTable::parse(TaskLanguage::Japanese, include_str!("ja.txt")))),
@@ -91,7 +91,7 @@ impl TermTable {
         }
     }
 
-    /// Reports all groups that have the longest fitting term; returns its length.
+    /// Reports all groups with the longest matching term; returns its length.
     fn longest(
         &self,
         rest: &[char],
@@ -131,7 +131,7 @@ impl TermTable {
         }
     }
 
-    /// The later parts of a compound.
+    /// Finds terms in later parts of a compound.
     fn find_parts(&self, word: &[char], from: usize, each: &mut impl FnMut(&[&'static str])) {
         let mut at = from;
         while at + MIN_PART_CHARS <= word.len() {

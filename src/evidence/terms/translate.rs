@@ -10,7 +10,7 @@ use base::search::fold::fold;
 const MAX_ENGLISH: usize = 60;
 const MAX_TEXT_BYTES: usize = 8_000;
 
-/// The languages as in [`super::language::of`] the whole task.
+/// `languages` is [`super::language::of`] the whole task.
 pub fn english(text: &str, languages: &[TaskLanguage]) -> Vec<&'static str> {
     by_term(text, languages).concat()
 }
@@ -31,13 +31,13 @@ fn by_term(text: &str, languages: &[TaskLanguage]) -> Vec<Vec<&'static str>> {
     found
 }
 
-/// The text, and the English words of each of its terms.
+/// The text, then the English words of each of its terms.
 pub fn concepts(text: &str) -> Vec<String> {
     let translated = by_term(text, &language::of(text)).into_iter().map(|words| words.join(" "));
     iter::once(text.to_owned()).chain(translated).collect()
 }
 
-/// What was searched for besides the task's own words; `None` for an English task.
+/// What was searched for in addition to the task's own words; `None` for an English task.
 pub fn note(text: &str) -> Option<String> {
     let words = english(text, &language::of(text));
     (!words.is_empty()).then(|| format!("Also searched for: {}", words.join(", ")))

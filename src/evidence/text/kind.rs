@@ -17,12 +17,12 @@ pub enum FilePurpose {
 }
 
 impl FilePurpose {
-    /// It goes with sources, and is looked at apart from them.
+    /// Accompanies sources, and is listed separately.
     pub fn is_beside(self) -> bool {
         matches!(self, Self::Test | Self::Document | Self::Example)
     }
 
-    /// What a file of this kind is to a change that it belongs to.
+    /// The role of such a file in a change.
     pub fn role(self) -> &'static str {
         match self {
             Self::Source => "modify",
@@ -38,7 +38,7 @@ impl FilePurpose {
         let lower = path.to_lowercase();
         let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
         let in_folder = |names: &str| folders.split('/').any(|folder| listed(names, folder));
-        // A Python package may provide test helpers as a feature (`x/test/client.py`).
+        // Python packages may provide test helpers as a feature (`x/test/client.py`).
         let offers_testing = language == FileLanguage::Python
             && !folders.split('/').next().is_some_and(|first| listed(TEST_FOLDERS, first))
             && !in_folder("tests testdata fixtures");

@@ -1,4 +1,4 @@
-//! A file's definitions, found line by line without a parser: fast, and fine with half-written code.
+//! A file's definitions, found line by line without a parser, which is fast and works with unfinished code.
 
 use super::language::FileLanguage;
 use base::pattern::Pattern;
@@ -6,7 +6,7 @@ use base::search::words::listed;
 
 const MAX_SYMBOLS: usize = 4_000;
 
-/// Each group is a name. Constants inside functions are left out: no one looks for them.
+/// Each group is a name. Constants inside functions are left out, because nobody searches for them.
 static DEFINITIONS: [(FileLanguage, Pattern); 7] = [
     (FileLanguage::Python, Pattern::new(include_str!("symbols/python.regex"))),
     (FileLanguage::Rust, Pattern::new(include_str!("symbols/rust.regex"))),
@@ -17,12 +17,11 @@ static DEFINITIONS: [(FileLanguage, Pattern); 7] = [
     (FileLanguage::Code, Pattern::new(include_str!("symbols/code.regex"))),
 ];
 
-/// Words before a parenthesis that name nothing.
+/// Words that may precede a parenthesis but aren't names.
 const CONTROL: &str = "\
     if for while switch catch return else do try sizeof function constructor super await throw new typeof \
     using lock foreach synchronized assert defined elif match with";
 
-/// Names of functions, types, constants and the like, in order, may repeat.
 pub fn symbols(language: FileLanguage, text: &str) -> Vec<String> {
     let Some((_, pattern)) = DEFINITIONS.iter().find(|(of, _)| *of == language) else { return Vec::new() };
     let has_calls = matches!(language, FileLanguage::C | FileLanguage::Java | FileLanguage::Script);

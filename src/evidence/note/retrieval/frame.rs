@@ -23,7 +23,7 @@ pub fn block(packets: &[Packet]) -> Option<String> {
         if packet.form == NoteForm::Hint {
             continue;
         }
-        // Indented, so that only a first line can look like the start of a note.
+        // Indented, so that only the first line can look like the start of a note.
         for line in lines {
             block.push_str(format!("  {line}").trim_end());
             block.push('\n');

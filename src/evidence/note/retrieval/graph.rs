@@ -1,4 +1,4 @@
-//! The memory graph: notes are neighbors if they link to each other or share files or tags.
+//! The graph of notes: neighbors link to each other, or share files or tags.
 
 use std::collections::HashMap;
 

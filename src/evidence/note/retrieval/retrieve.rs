@@ -1,4 +1,4 @@
-//! Selects notes for a task within a budget: blockers first, then by fit. Unrelated open blockers may be
+//! Selects notes for a task within a budget: blockers first, then the best matches. Unrelated open blockers may be
 //! included.
 
 use std::collections::HashSet;
@@ -13,13 +13,13 @@ use base::text;
 
 const MAX_NOTES: usize = 3;
 const MAX_HINTS: usize = 10;
-/// Terms used from a task; the start of a long text says what it is about.
+/// Terms used from a task; the start of a long text tells what it is about.
 const MAX_TERMS: usize = 120;
 /// Weights of matched terms by kind; a note needs [`needed`] in total.
 const IDENTIFIER_WEIGHT: f64 = 2.0;
 const WORD_WEIGHT: f64 = 1.0;
 const PART_WEIGHT: f64 = 0.5;
-/// A match in the title, tags, files or first sentence counts more: further down, the word may be incidental.
+/// A match in the title, tags, files or first sentence counts more, because elsewhere the word may be incidental.
 const HEAD_FACTOR: f64 = 1.6;
 /// Naming one of the note's files is enough to relate a task to it.
 const FILE_WEIGHT: f64 = 3.0;
@@ -57,7 +57,6 @@ pub struct Packet {
     /// When the note changed, in milliseconds since the Unix epoch.
     pub timestamp_ms: u64,
     pub tokens: u32,
-    /// 0–1.
     pub relevance: f64,
     pub source: String,
     /// The start of the content's hash.
@@ -77,7 +76,6 @@ struct NoteCandidate {
     score: f64,
 }
 
-/// In reading order.
 pub fn retrieve(store: &NoteStore, listing: &NoteListing, task: &NoteTask<'_>) -> Vec<Packet> {
     if !listing.notes.iter().any(|note| !note.archived) {
         return Vec::new();
@@ -139,7 +137,7 @@ fn candidates(
     made
 }
 
-/// A short question needs one significant word, a long text more: chance matches are common there.
+/// A short question needs one significant word, a long text more, because chance matches are common there.
 fn needed(query: &[Term]) -> f64 {
     let words = query.iter().filter(|term| term.kind != TermKind::Part).count();
     match words {
@@ -150,7 +148,7 @@ fn needed(query: &[Term]) -> f64 {
     }
 }
 
-/// The weight of what matched. A word in most notes says little about any of them.
+/// The weight of what matched. A word in most notes tells little about any of them.
 fn weight(hit: &NoteMatch, note: &Note, query: &[Term], searchable: &Searchable) -> f64 {
     let facts = &note.facts;
     let head = [&facts.title, &facts.gist, &facts.tags.join(" , "), &facts.files.join(" , ")]

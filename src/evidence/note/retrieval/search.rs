@@ -22,7 +22,7 @@ const RECENCY_HALF_LIFE_DAYS: f64 = 90.0;
 const MAX_LINE_CHARS: usize = 160;
 const MAX_LINE_TERMS: usize = 20;
 const MAX_LINES: usize = 400;
-/// Bodies beyond this total aren't searched, only titles, tags and files.
+/// Beyond this total, only titles, tags and files are searched.
 const MAX_BODY_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The search filters; empty ones don't filter.
@@ -68,7 +68,6 @@ pub struct NoteMatch {
 
 pub struct Searchable {
     corpus: Corpus,
-    /// NoteListing index of each document.
     places: Vec<usize>,
     bodies: Vec<String>,
 }
@@ -114,7 +113,7 @@ impl Searchable {
         found
     }
 
-    /// Whether most notes contain the term, so that it says little.
+    /// Whether most notes contain the term, so that it tells little.
     pub fn is_common(&self, term: &Term) -> bool {
         let notes = self.places.len();
         notes >= 4 && self.corpus.holding(&term.text) as usize * 2 > notes
