@@ -1,6 +1,6 @@
-//! Agent Trajectory Interchange Format, version 1.8, as Harbor's models define it (`harbor.models.trajectories` of Harbor 0.26.0
-//! on PyPI, read 2026-11-25). One model reply is one step, with its results as its observation; what the user and the program
-//! say are steps of their own, so that nothing the model saw is missing. Sub-agents are embedded.
+//! Agent Trajectory Interchange Format, version 1.8, as in Harbor's models (`harbor.models.trajectories` of Harbor 0.26.0
+//! on PyPI, read 2026-11-25). One model reply is one step, with its results as its observation; messages of the user and the
+//! program are separate steps, so that nothing the model saw is missing. Sub-agents are embedded.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -19,7 +19,7 @@ use context::session::record::Record;
 use context::session::{list, log, reader};
 
 const SCHEMA: &str = "ATIF-v1.8";
-/// Sub-agents have none of their own; this only bounds a damaged log.
+/// Sub-agents have none of their own; this only limits a damaged log.
 const DEPTH: usize = 3;
 
 pub fn render(log: &Path) -> io::Result<String> {
@@ -107,7 +107,7 @@ struct Reply {
     reasoning: String,
     calls: Vec<Value>,
     ids: Vec<Arc<str>>,
-    /// Its usage is known: what follows belongs to the next one.
+    /// The reply's usage; once it is known, what follows belongs to the next reply.
     metrics: Option<Value>,
     model: String,
 }
@@ -152,7 +152,7 @@ impl Steps {
                 "extra": {"cache_write_tokens": usage.cache_write, "reasoning_tokens": usage.reasoning},
             }))
         }));
-        // An empty reply leaves nothing to show.
+        // An empty reply isn't shown.
         if reply.text.is_empty() && reply.reasoning.is_empty() && reply.calls.is_empty() {
             self.reply = None;
         }

@@ -1,4 +1,4 @@
-//! HTML: one self-contained file, light or dark by the reader's preference. No scripts, and only safe links.
+//! HTML: one self-contained file, light or dark as the reader prefers. No scripts, and only safe links.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -104,7 +104,7 @@ fn answer(markdown: &str) -> String {
             let dest_url = if may_open(&dest_url) { dest_url } else { CowStr::Borrowed("#") };
             Some(Event::Start(Tag::Link { link_type, dest_url, title, id }))
         }
-        // Images would be fetched from elsewhere.
+        // Images would be loaded from other servers.
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
         event => Some(event),
     });

@@ -1,4 +1,4 @@
-//! SVG picture of the terminal, drawn by the transcript's own renderer. Each run of cells is positioned
+//! SVG picture of the terminal, drawn by the transcript's renderer. Each run of cells is positioned
 //! explicitly, so that any monospaced font lines up.
 
 use std::collections::HashMap;

@@ -22,7 +22,7 @@ pub enum ExportFormat {
     #[strum(serialize = "html", serialize = "htm")]
     Html,
     Json,
-    /// The trajectory format that benchmarks read.
+    /// The trajectory format used by benchmarks.
     Atif,
     Svg,
 }
@@ -45,7 +45,7 @@ impl Default for ExportOptions {
     }
 }
 
-/// Why nothing was written, as the end of a sentence.
+/// Why nothing was written; completes a sentence.
 #[derive(Debug, Error)]
 pub enum ExportError {
     #[error("the session can't be read: {0}")]

@@ -1,4 +1,4 @@
-//! Translates calls of other agents' tools into ours where every argument has a counterpart, by the tables that also
+//! Translates calls of other agents' tools into ours if every argument has a counterpart, by the tables that also
 //! translate a live model's calls: then we know what they read and changed, can use shorter forms and `Recall`, and
 //! the model sees familiar names. Other calls keep their names.
 
@@ -10,9 +10,8 @@ use base::search::words::listed;
 use tools::api::Tool;
 use tools::registry;
 
-/// The tools that other agents have too.
 const SHARED: &str = "Read Edit MultiEdit Write Bash Grep Glob LS TodoWrite";
-/// Arguments that change nothing of what a call did.
+/// Arguments without an influence on what a call did.
 const IDLE: &str =
     "justification yield_time_ms max_output_tokens tty login sandbox_permissions with_escalated_permissions";
 
@@ -48,7 +47,7 @@ impl CallTranslator {
     }
 }
 
-/// `None` if an argument has no counterpart. What else a list of todos says isn't missed.
+/// `None` if an argument has no counterpart; for todos, other arguments don't matter.
 fn translated(tool: &dyn Tool, args: &Value) -> Option<Value> {
     let (args, ignored) = tool.translated(args.clone())?;
     let nothing_lost = tool.name() == "TodoWrite" || ignored.iter().all(|key| listed(IDLE, key));

@@ -1,4 +1,4 @@
-//! The common form of all imported sessions: user messages, replies with calls and results, and summaries. A
+//! The common form of imported sessions: user messages, replies with calls and results, and summaries. A
 //! result belongs to the reply with its call, even if it arrived later.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub struct Transcript {
     /// The step from which the next summary keeps everything.
     pub kept_at: Option<usize>,
     pub calls: HashMap<String, usize>,
-    /// Returned where a reply is required but missing.
+    /// Returned if a reply is required but missing.
     spare: RecordedReply,
 }
 
@@ -35,7 +35,7 @@ pub enum Step {
         images: Vec<RecordedImage>,
     },
     Reply(RecordedReply),
-    /// From here on the model saw the summary instead of the steps before `kept`.
+    /// From here on, the model saw the summary instead of the steps before `kept`.
     Compacted {
         summary: String,
         kept: usize,
@@ -103,7 +103,7 @@ impl Transcript {
         }
     }
 
-    /// Adds a call to the reply with this key; repeated calls are ignored.
+    /// Adds a call to the reply with this key; ignores repeated calls.
     pub fn call(&mut self, key: &str, ms: u64, model: &str, call: (String, &str, Value)) {
         let (id, name, args) = call;
         if id.is_empty() || self.calls.contains_key(&id) {
@@ -178,7 +178,7 @@ impl RecordedReply {
         }
     }
 
-    /// Adds a non-empty thought without the vendor's signature, which is only valid for its own request.
+    /// Adds non-empty reasoning without the vendor's signature, which is valid only in its own request.
     pub fn think(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.parts.push(ReplyBlock::Reasoning(bounded(text)));

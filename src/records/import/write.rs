@@ -40,7 +40,7 @@ pub fn write(
     Ok(log.path().to_owned())
 }
 
-/// With `requests`, each reply is followed by its usage, and summaries are left out: a recording for replay.
+/// With `requests`, each reply is followed by its usage, and summaries are left out, for replay.
 pub fn records(told: &Transcript, requests: bool) -> Vec<Record> {
     let last_summary = told.steps.iter().rposition(|step| matches!(step, Step::Compacted { .. }));
     let mut writer = Writer { folder: told.folder.as_deref(), ..Writer::default() };
@@ -67,7 +67,7 @@ pub fn records(told: &Transcript, requests: bool) -> Vec<Record> {
                     }));
                 }
             }
-            // A summary that was summarized again isn't needed.
+            // A summary that was itself summarized isn't needed.
             Step::Compacted { summary, kept } if Some(at) == last_summary && !requests => {
                 writer.archive(summary, begins.get(*kept).copied());
             }
@@ -84,7 +84,6 @@ struct Writer<'a> {
     redactor: Redactor,
     translator: CallTranslator,
     records: Vec<Record>,
-    /// 0-based; item ids start at 1.
     next: u64,
     ms: u64,
     in_turn: bool,

@@ -75,7 +75,7 @@ impl Comparison {
             self.policies.iter().map(|policy| play(*policy, &originals, &mut sink)).collect();
         let raw = match self.policies.iter().position(|policy| *policy == Policy::Raw) {
             Some(at) => by_policy[at].clone(),
-            // Only the cost of raw is needed, so there's nothing to look for.
+            // Only the cost of `raw` is needed, so no texts.
             None => play(Policy::Raw, &SourceTexts::default(), &mut |_, _| {}),
         };
         PolicySums { sessions: 1, raw, by_policy }

@@ -1,5 +1,5 @@
 //! What another agent's sessions cost by their recorded usage, and what they would have cost under our
-//! policies (same calls and answers, our system prompt). By model, as prices differ.
+//! policies (same calls and answers, our system prompt). By model, because prices differ.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ impl PastCost {
             sum.did(request);
         }
         let Some(first) = requests.first() else { return };
-        // If the model changed, the first one sets the window and the cache lifetime.
+        // If the model changed, the first one determines the window and the cache lifetime.
         let facts = models::facts(&first.model);
         let mut settings = ContextSettings::for_window(
             facts.map_or(models::DEFAULT_WINDOW, ModelFacts::prompt_window),
@@ -143,8 +143,6 @@ impl PolicyCost {
         self.uncached_usd += cost(input, 0, 0);
     }
 }
-
-// Actual and hypothetical costs of past sessions as a table and a bar chart, with the assumptions.
 
 const BAR: usize = 40;
 

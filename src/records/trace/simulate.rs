@@ -1,4 +1,4 @@
-//! Replays a recording under a policy and passes on each request. Under our profiles all decisions come from
+//! Replays a recording under a policy and passes on each request. Under our profiles, all decisions come from
 //! the context engine, called in the same order as by the live agent.
 
 use std::sync::Arc;
@@ -31,9 +31,8 @@ pub struct ReplayOptions {
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayedRequest<'a> {
     pub n: usize,
-    /// The first request since the user wrote.
+    /// The first request of a turn.
     pub turn_start: bool,
-    /// The prompt cache has expired since the last request.
     pub cold: bool,
     pub messages: &'a [Message],
 }
@@ -75,7 +74,7 @@ fn at_most(history: &HistoryManager) -> u64 {
     let now = history.requests();
     let fresh = history.entries().iter().rev().take_while(|entry| entry.arrived_at + 1 >= now);
     let unsure: u32 = fresh.map(|entry| entry.upper_bound().saturating_sub(entry.tokens())).sum();
-    // Here an estimate stands for the server's count, which it can't for text far from average.
+    // Here an estimate replaces the server's count, so use a bound for unusual text.
     let counted = |entry: &entry::HistoryEntry| {
         u64::from((entry.tokens() * 107 / 100).max(entry.upper_bound() * 7 / 10))
     };
@@ -167,7 +166,7 @@ impl Player<'_> {
         }
     }
 
-    /// In place of the live agent's model-written summary: facts only, if that's shorter.
+    /// Replaces the model-written summary with facts only, if that is shorter.
     fn archive_as_facts(&mut self) {
         let Some(before) = [3, 2, 1].into_iter().find_map(|retain| self.history.archive_before(retain))
         else {

@@ -61,7 +61,7 @@ const KEPT: &[Figure] = &[
 const SURE_FROM: usize = 8;
 
 const DRAWS: usize = 1_000;
-/// Fixed, so that results can be repeated.
+/// Fixed, so that results are reproducible.
 const SEED: u64 = 95;
 
 /// A session's numerator and denominator of a ratio.
@@ -139,7 +139,7 @@ impl<'a> PolicyTable<'a> {
         sum / self.sources.len().max(1) as f64
     }
 
-    /// Costs are relative to `raw`; `by_source` adds rows per source and their mean.
+    /// Costs are relative to `raw`; `by_source` adds rows per source, and their mean.
     pub fn render(&self, by_source: bool) -> String {
         let all = self.all();
         let names = self.comparison.policies.iter().map(|policy| policy.name());
@@ -233,7 +233,7 @@ fn number(value: f64, unit: Unit) -> Value {
     }
 }
 
-/// The 95 % interval of the ratio, by a bootstrap over the sessions, with replacement. `None` for a single session.
+/// The 95 % interval of the ratio, by a bootstrap over the sessions. `None` for a single session.
 fn interval(sessions: &[Share]) -> Option<RangeInclusive<f64>> {
     if sessions.len() < 2 {
         return None;

@@ -19,7 +19,7 @@ use base::search::words::listed;
 const OTHER: &str = "system attachment summary queue-operation last-prompt mode permission-mode progress file-history-snapshot \
                      ai-title custom-title tag agent-name agent-color agent-setting pr-link worktree-state speculation-accept \
                      content-replacement";
-/// Prefixes of texts that the program wrote, not the user.
+/// Prefixes of texts written by the program, not the user.
 const NOT_TYPED: &[&str] =
     &["<local-command-", "<command-", "<system-reminder>", "<task-notification>", "Caveat: "];
 /// Claude Code truncates long folder names.

@@ -18,7 +18,7 @@ use base::search::words::listed;
 const OTHER: &str = "session_meta turn_context event_msg world_state token_usage_record compacted";
 const OTHER_ITEMS: &str = "ghost_snapshot additional_tools web_search_call image_generation_call tool_search_call \
                            tool_search_output compaction compaction_summary context_compaction";
-/// Prefixes of texts that the program wrote, where the line doesn't say so.
+/// Prefixes of texts written by the program, if the line doesn't say so.
 const NOT_TYPED: &str = include_str!("not_typed.txt");
 
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
@@ -135,7 +135,7 @@ impl Reading {
         }
     }
 
-    /// The server's summary may be encrypted; then use the user's messages.
+    /// If the server's summary is encrypted, the user's messages are used.
     fn compacted(&mut self, payload: &Value) {
         let mut summary = text(payload, "message").to_owned();
         if summary.trim().is_empty() {
@@ -151,7 +151,7 @@ impl Reading {
     }
 }
 
-/// Text and pictures; with `typed`, only the user's own.
+/// Text and pictures; with `typed`, only the user's own text.
 fn content(content: &Value, typed: bool) -> (String, Vec<RecordedImage>) {
     let parts = || list(content);
     let texts = parts().filter_map(|part| part["text"].as_str());

@@ -25,10 +25,10 @@ const VARIABLES: &[&str] =
 /// Message parts outside the conversation.
 const OTHER: &str = "step-start step-finish snapshot patch agent subtask retry compaction file";
 
-/// What `opencode session list` prints, from the store.
+/// Query for what `opencode session list` prints.
 const LISTED: &str = "select json_group_array(json_object('id', id, 'directory', directory, 'title', title, 'updated', \
     time_updated)) from session where parent_id is null";
-/// What `opencode export` prints, likewise.
+/// Query for what `opencode export` prints.
 const EXPORTED: &str = "select json_object('info', json_object('id', id, 'directory', directory, 'parentID', parent_id, \
     'revert', json(revert)), 'messages', (select json_group_array(json(one)) from (select json_object('info', \
     json_set(data, '$.id', id), 'parts', (select json_group_array(json(part)) from (select data as part from part \
@@ -37,7 +37,7 @@ const EXPORTED: &str = "select json_object('info', json_object('id', id, 'direct
 const PYTHON: &str = "import sqlite3, sys, pathlib; print(sqlite3.connect(pathlib.Path(sys.argv[1]).as_uri() + '?mode=ro', \
     uri=True).execute(sys.argv[2]).fetchone()[0])";
 
-/// The sessions of `folder` or the current folder: opencode can't list all.
+/// The sessions of `folder` or the current folder, because opencode can't list all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
     let answer = ask(folder, &["session", "list", "--format", "json"]).or_else(|| from_store(LISTED));
     let Some(answer) = answer else {
@@ -73,7 +73,7 @@ pub fn read(path: &Path) -> io::Result<Transcript> {
 
 fn ask(folder: Option<&Path>, args: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new("opencode");
-    // Without plugins: they're programs of the project.
+    // Plugins are programs of the project, so run without them.
     command.args(args).arg("--pure").env_clear();
     command.envs(VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     if let Some(folder) = folder {
@@ -88,7 +88,7 @@ fn store() -> Option<PathBuf> {
     Some(data.join("opencode/opencode.db")).filter(|store| store.is_file())
 }
 
-/// The only value that the query finds.
+/// The single value that the query finds.
 fn from_store(query: &str) -> Option<Vec<u8>> {
     let store = store()?;
     let run = |program: &str, args: &[&str]| {

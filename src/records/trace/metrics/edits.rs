@@ -1,5 +1,5 @@
-//! What edits need: the old text of an edit, or the context of a patch hunk, in one piece. An edit whose text
-//! stood in an earlier message, but no longer does, has to read its file again.
+//! What edits need: their old text, or the context of a patch hunk, in one piece. An edit whose text was in an
+//! earlier message but no longer is has to read its file again.
 
 use memchr::memmem;
 use serde_json::Value;
@@ -11,8 +11,7 @@ use base::model::request::Message;
 
 /// Shorter texts are found by chance.
 const LEAST_BYTES: usize = 12;
-/// Tokens that reading a file again costs (the mean over recorded sessions): the call, its result, and both
-/// once more from the cache.
+/// Average tokens for reading a file again over recorded sessions: the call, its result, and both once more from the cache.
 pub const REREAD_TOKENS: f64 = 5_900.0;
 
 /// For each request, the texts that its edits quote and that an earlier message had in one piece.
@@ -59,7 +58,7 @@ impl<'a> EditView<'a> {
     }
 
     /// Request `n` shares its first `same` messages with the previous one. Returns how many texts its edits
-    /// quote, and how many of them it holds.
+    /// quote, and how many of them the request contains.
     pub fn record(&mut self, n: usize, messages: &[Message], same: usize) -> (u64, u64) {
         if self.needs.by_request.is_empty() {
             return (0, 0);
@@ -108,7 +107,7 @@ fn hunks(patch: &str) -> Vec<String> {
     found
 }
 
-/// Lines without indentation and line numbers, as every tool shows them in its own way.
+/// Lines without indentation and line numbers, which every tool shows differently.
 fn normal(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(|line| without_number(line.trim())).collect();
     lines.join("\n")

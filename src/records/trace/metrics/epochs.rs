@@ -1,4 +1,4 @@
-//! Epochs: runs of requests in which each extends the previous one. Counts where they end, and how much of
+//! Epochs: runs of requests that each extend the previous one. Counts where they end, and how much of
 //! earlier replies' reasoning a model would still have.
 
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ enum KeptBlocks<'a> {
 }
 
 impl<'a> EpochMeter<'a> {
-    /// `replies`: the original text and calls of each reply.
+    /// `replies` has the original text and calls of each reply.
     pub fn new(replies: &'a [Vec<Fingerprint>], binding: bool) -> Self {
         let kept = if binding {
             KeptBlocks::Bound(Vec::new())
@@ -59,7 +59,7 @@ impl<'a> EpochMeter<'a> {
         Self { sums: EpochSums::default(), kept }
     }
 
-    /// The request shares its first `same` messages with the one before, which had `previous`.
+    /// The request shares its first `same` messages with the previous one, which had `previous`.
     pub fn record(&mut self, request: &ReplayedRequest<'_>, same: usize, previous: usize) {
         if same < previous {
             let cause = if request.cold {

@@ -25,7 +25,7 @@ pub struct SentRequest {
 #[derive(Clone, Copy, Debug)]
 pub struct InputPrices {
     pub cached: f64,
-    /// Above 1 where a vendor bills cache writes.
+    /// Above 1 if a vendor bills cache writes.
     pub uncached: f64,
 }
 
@@ -71,7 +71,7 @@ impl Sums {
         prices.uncached * self.uncached() as f64 + prices.cached * self.cached_tokens as f64
     }
 
-    /// With what reading again would cost.
+    /// Includes the cost of reading again.
     pub fn cost_with_rereads(&self, prices: InputPrices) -> f64 {
         self.cost(prices) + self.rereads() as f64 * REREAD_TOKENS
     }
@@ -170,7 +170,7 @@ impl<'a> Meter<'a> {
 
     /// Updates `sent` to the wire form; returns how many of its messages were already sent.
     fn send(&mut self, messages: &[Message], same: usize) -> usize {
-        // Adjacent assistant messages share one wire message: go back to the start of the first changed one.
+        // Adjacent assistant messages share one wire message, so go back to the start of the first changed one.
         let begins = |at: usize| at == 0 || !is_assistant(&messages[at]) || !is_assistant(&messages[at - 1]);
         let mut from = same.min(messages.len().saturating_sub(1));
         while from > 0 && !begins(from) {

@@ -20,7 +20,7 @@ pub const OBSERVED: usize = 2;
 /// A line with needs, without indentation.
 struct GenuineLine {
     needs: Vec<usize>,
-    /// The first request after it occurred; likewise as a line of an observation.
+    /// The first request after it occurred; then the same for observations.
     since: usize,
     observed_since: usize,
 }

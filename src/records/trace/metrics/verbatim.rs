@@ -1,5 +1,5 @@
 //! What later calls used of earlier text: identifiers and file names in arguments, and lines quoted by edits.
-//! Names that the model made up don't count. Also finds where a text contains them verbatim.
+//! Names that the model invented don't count. Also finds where a text contains them verbatim.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,7 +34,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Each need counts only at its first use: after that it's also in the agent's own words, which would
+    /// Each need counts only at its first use: afterwards it is also in the agent's own words, which would
     /// flatter all policies alike.
     pub fn of(events: &[ReplayEvent]) -> Self {
         let mut candidates = Self::default();
@@ -149,7 +149,7 @@ pub fn strings(value: &Value, key: &str, take: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// The texts of an item; calls don't refer to thoughts and summaries.
+/// The texts of an item; calls don't refer to reasoning and summaries.
 pub fn texts_of_item(item: &Item) -> Vec<String> {
     match item {
         Item::Reasoning(_) | Item::Summary(_) => Vec::new(),

@@ -1,5 +1,5 @@
-//! Classifies recorded calls by the shape of their arguments, since recordings come from many agents; the tool's name
-//! only decides ambiguous cases. Returns our tool names and data, so that the context engine treats results as ours.
+//! Classifies recorded calls by the shape of their arguments, because recordings come from many agents; the tool's name
+//! decides only ambiguous cases. Returns our tool names and data, so that the context engine treats results as ours.
 
 use base::pattern::Pattern;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ const WHOLE: &[&str] = &["content", "file_text", "contents", "file_content"];
 const PATTERN: &[&str] = &["pattern", "query", "regex", "glob"];
 const RANGE: &[&str] = &["view_range", "offset", "limit", "start_line", "end_line", "line_range"];
 
-/// Tools and the words in names of others, for ambiguous arguments.
+/// For ambiguous arguments: our tools, and words in other tools' names.
 const NAMES: &str = include_str!("names.txt");
 
 pub fn of(name: &str, args: &Value) -> CallShape {
@@ -92,7 +92,7 @@ fn text(args: &Value, keys: &[&str]) -> Option<String> {
     }
 }
 
-/// First and last line of a file view, from any of the usual forms.
+/// First and last line of a file view, in any of the usual forms.
 fn range(args: &Value) -> Option<(u64, Option<u64>)> {
     if let Some(range) = args.get("view_range").or_else(|| args.get("line_range")) {
         let numbers: Vec<i64> = match range {

@@ -25,7 +25,6 @@ pub enum ReplayEvent {
 pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
     let item = |item: Item| ReplayEvent::Item(Arc::new(item));
     let mut out = Vec::with_capacity(recording.events.len() * 2);
-    // Redacted, as in a live session.
     let redactor = Redactor::default();
     let mut shapes: HashMap<&str, CallShape> = HashMap::new();
     let mut called: HashSet<&str> = HashSet::new();
@@ -34,7 +33,7 @@ pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
     let mut unnumbered = i64::MIN;
     for event in &recording.events {
         if let RecordedEvent::Assistant { g, ts, .. } | RecordedEvent::ToolCall { g, ts, .. } = event {
-            // A response without a number is one of its own.
+            // A response without a number is separate from others.
             let number = g.unwrap_or_else(|| {
                 unnumbered += 1;
                 unnumbered
@@ -81,7 +80,7 @@ fn result(id: &str, text: &str, exit_code: Option<i64>, shape: CallShape) -> Too
     if let Some(code) = exit_code {
         envelope = envelope.with("exit_code", code).partial_if(code != 0);
     }
-    // Recordings have no status: a short text that starts like an error is one.
+    // Recordings have no status, so a short text that starts like an error is one.
     let begins = text.trim_start().chars().take(40).collect::<String>().to_ascii_lowercase();
     let refused = ["error", "<tool_use_error", "file not found", "no such file"]
         .iter()
@@ -92,7 +91,7 @@ fn result(id: &str, text: &str, exit_code: Option<i64>, shape: CallShape) -> Too
     ToolResult::new(id, shape.tool, envelope)
 }
 
-/// A request is made where the model starts to answer; rewound parts are left out.
+/// A request is assumed where the model starts to answer; rewound parts are left out.
 pub fn of_session(records: &[Record]) -> Vec<ReplayEvent> {
     // With the item's number, to find what a rewind removes.
     let mut out: Vec<(u64, ReplayEvent)> = Vec::new();

@@ -63,7 +63,7 @@ impl Recording {
     }
 }
 
-/// The file itself, or the recordings in the folder, by name.
+/// The file itself, or the recordings in the folder by name.
 pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
