@@ -1,6 +1,7 @@
+//! A setting that can't be used; exit code 3.
+
 use thiserror::Error;
 
-/// An unusable setting; exit code 3.
 #[derive(Clone, Debug, Error)]
 #[error("{what}")]
 pub struct ConfigError {
