@@ -13,9 +13,8 @@ const WIDE_WINDOW_TOKENS: u64 = 100_000;
 pub struct Thresholds {
     /// The largest output of each kind that is sent in full on arrival.
     pub run_tokens: u32,
+    /// Output of Read and of commands that show files or a diff.
     pub view_tokens: u32,
-    /// Output of commands that show text, such as `cat` or `git diff`.
-    pub shown_tokens: u32,
     pub search_tokens: u32,
     /// Output of sub-agents, web pages and MCP servers.
     pub other_tokens: u32,
@@ -70,7 +69,6 @@ impl Thresholds {
         Self {
             run_tokens: small([2_000, 2_500, 4_000], 8),
             view_tokens: small([30_000; 3], 3),
-            shown_tokens: small([4_000, 4_000, 6_000], 8),
             search_tokens: small([2_000, 2_500, 3_000], 8),
             other_tokens: small([4_000, 8_000, 12_000], 12),
             fresh_requests: 3,

@@ -52,8 +52,11 @@ impl ToolResultCompressor {
             let command = ran.and_then(|command| command.command.as_deref());
             let (shape, max_tokens) = match &*result.tool {
                 "Read" => (Shape::Text, limits.view_tokens),
-                "Bash" if command.is_some_and(shows_text) => (Shape::Text, limits.shown_tokens),
-                "Bash" => (Shape::Log, limits.run_tokens),
+                "Bash" => match command.and_then(shown_text) {
+                    Some(ShownText::Whole) => (Shape::Text, limits.view_tokens),
+                    Some(ShownText::Found) => (Shape::Text, limits.search_tokens),
+                    None => (Shape::Log, limits.run_tokens),
+                },
                 "Grep" | "Glob" | "LS" => (Shape::Text, limits.search_tokens),
                 _ => (Shape::Text, limits.other_tokens),
             };
@@ -72,26 +75,58 @@ impl ToolResultCompressor {
     }
 }
 
-/// Programs whose output is text shown as it is or narrowed to what was asked for.
-const SHOW_TEXT: [&str; 14] =
-    ["cat", "sed", "head", "tail", "nl", "less", "bat", "awk", "cut", "grep", "rg", "ag", "jq", "diff"];
-const GIT_TEXT: [&str; 5] = ["diff", "show", "log", "blame", "grep"];
+/// What a command shows, if it shows text as it is or narrows it to what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ShownText {
+    /// Files, parts of them and diffs: wanted whole, like a Read.
+    Whole,
+    Found,
+}
 
-/// Whether the last program of each pipe shows text, which is wanted as it is, like a Read.
-fn shows_text(command: &str) -> bool {
-    let commands = command.split(['\n', ';']).flat_map(|line| line.split("&&")).map(str::trim);
-    let mut commands = commands.filter(|one| !one.is_empty() && !one.starts_with("cd ")).peekable();
-    commands.peek().is_some()
-        && commands.all(|one| {
-            let last = one.rsplit('|').next().unwrap_or(one);
+const SHOW_WHOLE: [&str; 9] = ["cat", "sed", "head", "tail", "nl", "less", "bat", "batcat", "diff"];
+const SHOW_FOUND: [&str; 6] = ["grep", "rg", "ag", "awk", "cut", "jq"];
+const SHOW_LITTLE: [&str; 9] = ["cd", "ls", "echo", "printf", "true", "pwd", "wc", "test", "done"];
+const GIT_WHOLE: [&str; 2] = ["diff", "show"];
+const GIT_FOUND: [&str; 3] = ["log", "blame", "grep"];
+
+/// Judged by the last program of each pipe.
+fn shown_text(command: &str) -> Option<ShownText> {
+    let mut shown = None;
+    for one in without_quotes(command).split(['\n', ';']).flat_map(|line| line.split("&&")) {
+        for one in one.split("||").map(str::trim).filter(|one| !one.is_empty() && !one.starts_with("for ")) {
+            let last = one.strip_prefix("do ").unwrap_or(one).rsplit('|').next().unwrap_or(one);
             let mut words =
                 last.split_whitespace().filter(|word| !word.contains('=') && !word.starts_with('-'));
-            match words.next() {
-                Some("git") => words.next().is_some_and(|word| GIT_TEXT.contains(&word)),
-                Some("echo" | "printf" | "true") => true,
-                program => program.is_some_and(|program| SHOW_TEXT.contains(&program)),
+            let program = words.next()?;
+            let git = words.next().filter(|_| program == "git").unwrap_or_default();
+            if SHOW_WHOLE.contains(&program) || GIT_WHOLE.contains(&git) {
+                shown = shown.or(Some(ShownText::Whole));
+            } else if SHOW_FOUND.contains(&program) || GIT_FOUND.contains(&git) {
+                shown = Some(ShownText::Found);
+            } else if !SHOW_LITTLE.contains(&program) {
+                return None;
             }
-        })
+        }
+    }
+    shown
+}
+
+/// A separator in quotes separates nothing.
+fn without_quotes(command: &str) -> String {
+    let mut quote = None;
+    let in_quotes = |c: char| match quote {
+        Some(open) if open == c => {
+            quote = None;
+            '_'
+        }
+        Some(_) => '_',
+        None if matches!(c, '\'' | '"') => {
+            quote = Some(c);
+            '_'
+        }
+        None => c,
+    };
+    command.chars().map(in_quotes).collect()
 }
 
 fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult) -> Option<String> {

@@ -11,6 +11,7 @@ use base::model::request::Message;
 use context::compaction::fold_plan::{FoldGoal, FoldPlan};
 use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::thresholds::Thresholds;
+use context::compress::tool_result::ToolResultCompressor;
 use context::history::manager::HistoryManager;
 use context::history::normalize;
 use context::session::record::CauseKind;
@@ -134,6 +135,35 @@ fn run(command: &str, code: i64, output: &str) -> (&'static str, String, Envelop
 
 fn noise(n: u64) -> String {
     (0..160).map(|line| format!("module_{n} part {line}: compiled in {} ms\n", line * 7 % 90)).collect()
+}
+
+#[test]
+fn what_shows_files_or_a_diff_arrives_whole() {
+    let limits = Thresholds::of(Profile::Default, 128_000);
+    let body: String = (0..900).map(|n| format!("    let value_{n} = part({n}) + offset;\n")).collect();
+    let shown = |command: &str| {
+        let mut session = Session::new("Look at it.");
+        session.step("", vec![run(command, 0, &body)]);
+        let cut = ToolResultCompressor::on_arrival(&session.history, &limits);
+        cut.map(|batch| batch.texts[0].to_string())
+    };
+    for command in [
+        "cat src/main.rs",
+        "cd src && sed -n '1,40p;60,900p' main.rs",
+        "ls && nl -ba src/main.rs | head -900",
+        "for f in src/*.rs; do echo $f; cat $f; done",
+        "test -f a.rs && cat a.rs || true",
+        "git diff main -- src",
+        "rg -n 'let (value|part)' src | head -900",
+    ] {
+        assert_eq!(shown(command), None, "{command}");
+    }
+    for command in
+        ["rg -n 'let (value|part)' src", "cat part.rs; make", "cargo test", "git log -p && cargo test"]
+    {
+        let text = shown(command).unwrap();
+        assert!(text.contains("value_0") && text.len() < body.len() / 2, "{command}: {text}");
+    }
 }
 
 #[test]
