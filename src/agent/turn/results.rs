@@ -85,7 +85,8 @@ pub fn note_failed_edit(result: &mut ToolResult, calls: &[Arc<ToolCall>], failed
         *failed = Some(args["path"].as_str().unwrap_or("a file").to_owned());
     } else if &*result.tool == "Bash"
         && envelope.data.command().is_some()
-        && let Some(path) = failed
+        && envelope.error.is_none()
+        && let Some(path) = failed.take()
     {
         let note = format!(
             "Note: the edit to {path} earlier in this reply failed, so this ran on the unchanged file.\n"

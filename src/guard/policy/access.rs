@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::shell::syntax::lexer::OPEN_QUOTE;
+use crate::shell::syntax::parser;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Absolute, lexically normalized path.
@@ -21,6 +24,14 @@ pub enum Access {
 }
 
 impl Access {
+    /// Fails if no shell would run the command.
+    pub fn exec(command: &str, cwd: PathBuf) -> Result<Self, String> {
+        if parser::parse(command).is_err_and(|error| error.0 == OPEN_QUOTE) {
+            return Err(format!("the command has a syntax error: {OPEN_QUOTE}. Nothing was run"));
+        }
+        Ok(Self::Exec { command: command.to_owned(), cwd })
+    }
+
     /// For a command, its working folder.
     pub fn path(&self) -> Option<&Path> {
         match self {

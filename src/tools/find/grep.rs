@@ -159,7 +159,7 @@ fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
     } else if pattern.contains("\\n") || pattern.contains('\n') {
         "Patterns match within one line: search for one line and set context".to_owned()
     } else if pattern.contains("(?=") || pattern.contains("(?!") || pattern.contains("(?<") {
-        "Look-around and back-references are not supported".to_owned()
+        "For look-around and back-references use `grep -P` in Bash".to_owned()
     } else {
         format!("To search for the literal text, use {literal}")
     };

@@ -26,7 +26,7 @@ use guard::shell::interpret::call::{Arg, Call};
 /// Offered only if services may outlive the run.
 pub const KEEP_ARGUMENT: &str = "keep? boolean";
 /// On its own line, because the user sees only the first one.
-const OWN_NUMBERS: &str = "\nThe pids in its pid files don't work with `kill`: stop it with Job.";
+const OWN_NUMBERS: &str = "\n`kill` can't reach it: stop it with Job.";
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
@@ -65,7 +65,7 @@ impl TypedTool for Bash {
             Some(directory) => target(cx, directory)?.resolved.canonical,
             None => cx.shell.cwd(),
         };
-        let mut accesses = vec![Access::Exec { command: args.command.clone(), cwd }];
+        let mut accesses = vec![Access::exec(&args.command, cwd).map_err(ToolError::invalid)?];
         accesses.extend(args.network.then_some(Access::Network));
         Ok(accesses)
     }

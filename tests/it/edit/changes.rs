@@ -242,12 +242,12 @@ async fn uniform_indentation() {
         ),
         ("not uniform", b"  a\n    b\n", "a\nb", "x\ny", false, Error("NOT_FOUND", "line 2")),
         (
-            "tabs for spaces is no shift",
+            "spaces for tabs",
             b"\ta\n\t\tb\n",
             "    a\n        b",
-            "    a\n        c",
+            "    a\n        c\n            d",
             false,
-            Error("NOT_FOUND", "\u{2192}"),
+            Bytes(b"\ta\n\t\tc\n\t\t\td\n"),
         ),
         (
             "new text cannot follow",

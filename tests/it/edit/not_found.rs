@@ -3,8 +3,10 @@
 
 use serde_json::json;
 
-use crate::support::tools::Bench;
-use crate::support::tools::assert_error;
+use crate::support::answer::answer;
+use crate::support::server::FakeServer;
+use crate::support::tools::{Bench, assert_error};
+use crate::support::workplace::Workplace;
 
 const CODE: &str = "def one(a, b):\n    total = a + b\n    for item in range(total):\n        print(item, total)\n    \
                     if total > 3:\n        call(total, a)\n        call(total, b)\n    return total\n\n\ndef two(a):\n    \
@@ -130,4 +132,20 @@ async fn line_numbers_in_the_new_text() {
     let edits = json!([{"old_string": "def two", "new_string": "7\tdef two"}]);
     let data = bench.call("MultiEdit", json!({"path": "f.py", "edits": edits})).await;
     assert!(data.wire().starts_with("Edited"), "line 7 is another: {}", data.wire());
+}
+
+#[test]
+fn the_first_command_behind_it_is_told() {
+    let place = Workplace::new();
+    place.file("a.txt", "a\n");
+    let calls = answer()
+        .call("Edit", json!({"path": "a.txt", "old_string": "b", "new_string": "c"}))
+        .call("Bash", json!({"command": "vim a.txt"}))
+        .call("Bash", json!({"command": "echo one"}))
+        .call("Bash", json!({"command": "echo two"}));
+    let server = FakeServer::start(vec![calls.into(), answer().text("I could not.").into()]);
+    place.exec(&server.base_url(), &["do it"]);
+    let said = &server.requests()[1].raw;
+    assert_eq!(said.matches("ran on the unchanged file").count(), 1, "{said}");
+    assert!(said.contains(r"this ran on the unchanged file.\none"), "{said}");
 }

@@ -93,6 +93,12 @@ pub fn slips() -> Vec<Row> {
             bash("ls -1"),
         ),
         slip(
+            "a quote that is not closed",
+            "the command has a syntax error: a quote is not closed. Nothing was run",
+            bash("grep -n \"it's a.py"),
+            bash("ls"),
+        ),
+        slip(
             "another agent's shell",
             "check.sh",
             call("shell", json!({"command": ["bash", "-lc", "ls"]})),

@@ -14,6 +14,9 @@ pub const MAX_DEPTH: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unparsed(pub String);
 
+/// No shell would run it.
+pub const OPEN_QUOTE: &str = "a quote is not closed";
+
 pub type Parsed<T> = Result<T, Unparsed>;
 
 pub fn fail<T>(why: impl Into<String>) -> Parsed<T> {

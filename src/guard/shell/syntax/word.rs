@@ -1,7 +1,7 @@
 //! Words: quotes, expansions, substitutions, here-document bodies. Refuses what bash may read in several ways.
 
 use super::ast::{Word, WordPiece};
-use super::lexer::{Lexer, Parsed, Until, fail};
+use super::lexer::{Lexer, OPEN_QUOTE, Parsed, Until, fail};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordMode {
@@ -120,7 +120,7 @@ fn single_quoted(lexer: &mut Lexer, ansi: bool) -> Parsed<String> {
             Some('\'') => return Ok(text),
             Some('\\') if ansi => ansi_escape(lexer, &mut text)?,
             Some(c) => text.push(c),
-            None => return fail("a quote is not closed"),
+            None => return fail(OPEN_QUOTE),
         }
     }
 }
@@ -136,7 +136,7 @@ fn double_quoted(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
             c => parts.text(c, true),
         }
     }
-    fail("a quote is not closed")
+    fail(OPEN_QUOTE)
 }
 
 /// A backslash that quotes only the characters in `special`.
@@ -232,7 +232,7 @@ fn backticks(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<
 }
 
 fn ansi_escape(lexer: &mut Lexer, text: &mut String) -> Parsed<()> {
-    let Some(c) = lexer.next_raw() else { return fail("a quote is not closed") };
+    let Some(c) = lexer.next_raw() else { return fail(OPEN_QUOTE) };
     let (radix, most) = match c {
         'x' => (16, 2),
         'u' => (16, 4),

@@ -12,6 +12,8 @@ use super::match_edit::{EditMatch, LISTED, MatchLevel, Refusal, Shift, TextEdit,
 
 /// Aligning two long, very different texts could take minutes; after this time, a coarser alignment is used.
 const ALIGNMENT: Duration = Duration::from_secs(2);
+/// In spaces.
+const TAB_WIDTHS: [usize; 4] = [2, 3, 4, 8];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
@@ -29,7 +31,11 @@ pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
         return Err(Refusal::EmptyOld);
     }
     let lines = Lines::new(text);
-    let Some((level, matches)) = find(&lines, edit.old, edit.replace_all) else {
+    let found = find(&lines, edit.old, edit.replace_all);
+    let other = if found.is_none() { with_other_indents(&lines, edit) } else { None };
+    let edit = other.as_ref().map_or(edit, |(old, new)| TextEdit { old, new, ..edit });
+    let again = || Some((MatchLevel::Indentation, find(&lines, edit.old, edit.replace_all)?.1));
+    let Some((level, matches)) = found.or_else(again) else {
         let line = already_there(&lines, edit).ok_or(Refusal::NotFound)?;
         return Err(Refusal::AlreadyApplied { line });
     };
@@ -63,6 +69,36 @@ pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
         return Err(Refusal::NoOp);
     }
     Ok(Applied { lines: numbers(&matches), text: result, level })
+}
+
+/// The edit with tabs for spaces or spaces for tabs, if exactly one way of it makes the old text complete lines of the file.
+fn with_other_indents(lines: &Lines, edit: TextEdit) -> Option<(String, String)> {
+    let is_whole = |found: &EditMatch| lines.start(lines.line_of(found.start)) == found.start;
+    let pairs = TAB_WIDTHS.into_iter().flat_map(|width| {
+        let spaces = " ".repeat(width);
+        [(spaces.clone(), "\t".to_owned()), ("\t".to_owned(), spaces)]
+    });
+    let mut ways = pairs.filter_map(|(from, to)| {
+        let old = reindented(edit.old, &from, &to).filter(|old| !old.trim().is_empty())?;
+        let (level, found) = find(lines, &old, edit.replace_all)?;
+        if level == MatchLevel::Indentation || !found.iter().any(is_whole) {
+            return None;
+        }
+        let is_sure = found.iter().all(is_whole);
+        Some(reindented(edit.new, &from, &to).filter(|_| is_sure).map(|new| (old, new)))
+    });
+    ways.next().filter(|_| ways.next().is_none()).flatten()
+}
+
+/// `None` if a line isn't indented by whole steps of `from`.
+fn reindented(text: &str, from: &str, to: &str) -> Option<String> {
+    let line = |line: &str| {
+        let rest = line.trim_start_matches(from);
+        let steps = (line.len() - rest.len()) / from.len();
+        let is_whole = is_blank(rest) || !rest.starts_with([' ', '\t']);
+        is_whole.then(|| to.repeat(steps) + rest)
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// Where the new text already is, if the old one is missing. A short word, or a part of the old text, proves

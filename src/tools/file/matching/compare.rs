@@ -202,7 +202,10 @@ fn same_lines(lines: &Lines, first: usize, given: &[&str]) -> usize {
         (0..given.len()).take_while(|at| lines.get(first + at).is_some_and(|real| same(real, *at))).count()
     };
     let to_the_letter = count(&|real, at| is_same(real, at, given));
-    let but_indented = count(&|real, at| real.trim() == given[at].trim());
+    let but_indented = count(&|real, at| {
+        let (real, old) = (trim_tail(real), trim_tail(given[at]));
+        real.trim() == old.trim() && (real.ends_with(old) || old.ends_with(real))
+    });
     let indents = (0..but_indented).filter(|at| !is_blank(given[*at])).map(|at| {
         let indent = |line: &str| trim_tail(line).len() - line.trim().len();
         indent(lines.content(first + at)).wrapping_sub(indent(given[at]))
