@@ -30,6 +30,9 @@ const CLIPBOARD_PATIENCE: Duration = Duration::from_secs(5);
 const MAX_TEXT_BYTES: u64 = 8 * 1024 * 1024;
 const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+/// AppleScript prints it as `«data PNGf89504E…»`.
+const MAC_PICTURE: &str =
+    "osascript -e 'the clipboard as «class PNGf»' | sed 's/.*PNGf//' | tr -cd 0-9A-F | xxd -r -p";
 const POWERSHELL: &str = "Add-Type -AssemblyName System.Windows.Forms,System.Drawing; \
     $i = [Windows.Forms.Clipboard]::GetImage(); if ($i) { $m = New-Object IO.MemoryStream; \
     $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }";
@@ -48,14 +51,20 @@ pub fn complete_shell(before: String, folder: &Path) -> Msg {
 }
 
 /// Loads `text` into tmux's buffer and the clipboard (`load-buffer -w`, since 3.2): `set-clipboard` defaults
-/// to `external`, which drops OSC 52 from programs (`input_osc_52_parse` in tmux's input.c).
-pub fn copy_to_tmux(text: &str) {
-    let mut command = Command::new("tmux");
-    timeout::ask(command.args(["load-buffer", "-w", "-"]), text.as_bytes(), PATIENCE);
+/// to `external`, which drops OSC 52 from programs (`input_osc_52_parse` in tmux's input.c). On a Mac `pbcopy` does what
+/// Apple's Terminal can't.
+pub fn copy_by_program(text: &str, var: impl Fn(&str) -> bool) {
+    let all: [(bool, &str, &[&str]); 2] = [
+        (var("TMUX"), "tmux", &["load-buffer", "-w", "-"]),
+        (cfg!(target_os = "macos") && !var("SSH_CONNECTION"), "pbcopy", &[]),
+    ];
+    for (_, program, args) in all.into_iter().filter(|(here, ..)| *here) {
+        timeout::ask(Command::new(program).args(args), text.as_bytes(), PATIENCE);
+    }
 }
 
 /// The bytes that put `text` into the clipboard (OSC 52, xterm control sequences). In tmux they reach the
-/// terminal with `allow-passthrough on`; [`copy_to_tmux`] covers the rest. GNU screen has no OSC 52 but
+/// terminal with `allow-passthrough on`; [`copy_by_program`] covers the rest. GNU screen has no OSC 52 but
 /// passes on DCS strings (ansi.c), in parts. VTE and Apple's Terminal don't support it.
 pub fn copying(text: &str, var: impl Fn(&str) -> bool) -> Vec<u8> {
     let plain = format!("\x1b]52;c;{}\x07", STANDARD.encode(text));
@@ -169,10 +178,11 @@ fn forget_old(folder: &Path) {
 /// (`-STA`). Anything but PNG counts as no picture.
 fn clipboard_programs() -> Vec<Command> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let all: [(bool, &str, &[&str]); 4] = [
+    let all: [(bool, &str, &[&str]); 5] = [
         (set("WAYLAND_DISPLAY"), "wl-paste", &["--type", "image/png"]),
         (set("DISPLAY"), "xclip", &["-selection", "clipboard", "-t", "image/png", "-o"]),
         (cfg!(target_os = "macos"), "pngpaste", &["-"]),
+        (cfg!(target_os = "macos"), "sh", &["-c", MAC_PICTURE]),
         (set("WSL_DISTRO_NAME"), "powershell.exe", &["-NoProfile", "-STA", "-Command", POWERSHELL]),
     ];
     let here = all.into_iter().filter(|(here, ..)| *here);

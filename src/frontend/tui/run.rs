@@ -287,12 +287,10 @@ impl FrontEnd {
                 Cmd::Copy(text) => {
                     let is_set = |name: &str| std::env::var_os(name).is_some();
                     self.output.write_all(&effects::copying(&text, is_set))?;
-                    if is_set("TMUX") {
-                        self.beside(move || {
-                            effects::copy_to_tmux(&text);
-                            None
-                        });
-                    }
+                    self.beside(move || {
+                        effects::copy_by_program(&text, is_set);
+                        None
+                    });
                 }
                 Cmd::KeepTheme(name) => {
                     let config = self.settings.config.clone();

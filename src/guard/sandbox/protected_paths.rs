@@ -20,7 +20,7 @@ pub const SKIPPED: &[&str] =
     &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 
 /// Lowercase; any case matches. docs.warp.dev, qwenlm.github.io and github.com/charmbracelet/crush, read in November 2026.
-const RULES: &[&str] = &[
+pub const RULES: &[&str] = &[
     "code_law.md",
     "agents.md",
     "agents.override.md",
@@ -33,7 +33,7 @@ const RULES: &[&str] = &[
 ];
 
 /// Editors open such files together with their tasks and settings.
-const ENDINGS: &[&str] = &[".code-workspace"];
+pub const ENDINGS: &[&str] = &[".code-workspace"];
 
 /// Without git's own paths. Homes in the workspace add theirs.
 pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {

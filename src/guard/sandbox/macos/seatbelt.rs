@@ -1,10 +1,11 @@
 //! The same specification as a `sandbox-exec` profile for macOS. Only text, so it can be tested on any system. In
-//! Seatbelt, the last matching rule wins.
+//! Seatbelt, the last matching rule wins; a string may have 1,025 bytes. Services and sockets are those of two profiles in
+//! use, read on 2026-11-29: that of Codex 0.171.0, and `@anthropic-ai/sandbox-runtime` 0.0.78.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::sandbox::protected_paths::IN_GIT;
+use crate::sandbox::protected_paths::{ENDINGS, IN_GIT, RULES};
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 use base::process::run::LaunchWrapper;
 
@@ -45,25 +46,47 @@ pub fn profile(spec: &SandboxSpec) -> String {
         rule("allow file-read*", "subpath", path);
     }
     for RawPath(folder) in &spec.rules_folders {
-        for names in [RULES, ENDINGS] {
-            let _ = writeln!(text, "(deny file-write* (regex #\"^{}/{names}$\"))", pattern(folder));
+        let endings = ENDINGS.iter().map(|ending| format!("[^/]*{}", in_any_case(ending)));
+        for name in RULES.iter().map(|name| in_any_case(name)).chain(endings) {
+            let _ = writeln!(text, "(deny file-write* (regex #\"^{}/{name}$\"))", pattern(folder));
         }
     }
     for RawPath(path) in &spec.opened {
         let _ = writeln!(text, "(allow file-write* (literal {}))", quoted(path));
     }
-    text.push_str(if spec.network {
-        "(allow network*)\n(allow system-socket)\n"
-    } else {
-        "(allow network* (local ip \"localhost:*\") (remote ip \"localhost:*\"))\n(deny network-outbound (literal \"/private/var/run/docker.sock\"))\n"
-    });
+    text.push_str(if spec.network { NETWORK } else { LOCAL });
+    // What listens there would do what the command may not.
+    let closed = spec.hidden_folders.iter().chain(&spec.hidden_files).filter(|_| spec.network);
+    for RawPath(path) in closed {
+        let _ = writeln!(text, "(deny network-outbound (remote unix-socket (subpath {})))", quoted(path));
+    }
+    let own = spec.writable.iter().map(|RawPath(path)| path.clone()).chain([spec.private.join("tmp")]);
+    for path in own.map(|path| quoted(&path)) {
+        let _ = writeln!(text, "(allow network-bind (local unix-socket (subpath {path})))");
+        let _ = writeln!(text, "(allow network-outbound (remote unix-socket (subpath {path})))");
+    }
     text
 }
 
-/// Files that configure an editor, by suffix.
-const ENDINGS: &str = "[^/]*\\\\.code-workspace";
+const NETWORK: &str = r#"(allow network*)
+(allow system-socket)
+(allow mach-lookup
+  (global-name "com.apple.SecurityServer")
+  (global-name "com.apple.networkd")
+  (global-name "com.apple.ocspd")
+  (global-name "com.apple.trustd.agent")
+  (global-name "com.apple.SystemConfiguration.DNSConfiguration")
+  (global-name "com.apple.SystemConfiguration.configd"))
+(deny network-outbound (remote unix-socket (path-regex #"^/private/var/run/docker[.]sock$")))
+(deny network-outbound (remote unix-socket (path-regex #"^/private/(tmp|var/run)/com[.]apple[.]launchd[.]")))
+"#;
 
-const RULES: &str = "([Cc][Oo][Dd][Ee]_[Ll][Aa][Ww]|[Aa][Gg][Ee][Nn][Tt][Ss]|[Cc][Ll][Aa][Uu][Dd][Ee]|[Gg][Ee][Mm][Ii][Nn][Ii])(\\\\.[A-Za-z]+)?\\\\.[Mm][Dd]";
+/// Servers of the command itself, as on Linux.
+const LOCAL: &str = r#"(allow network-bind (local ip "*:*"))
+(allow network-inbound (local ip "localhost:*"))
+(allow network-outbound (remote ip "localhost:*"))
+(allow system-socket (socket-domain AF_UNIX))
+"#;
 
 pub fn wrapper(spec: SandboxSpec) -> LaunchWrapper {
     LaunchWrapper {
@@ -80,19 +103,23 @@ fn quoted(path: &Path) -> String {
     format!("\"{text}\"")
 }
 
-/// A regular expression that matches only this path.
+/// A regular expression for this path.
 fn pattern(path: &Path) -> String {
-    let mut text = String::new();
-    for c in path.to_string_lossy().chars() {
-        match c {
-            '"' => text.push_str("\\\""),
-            c if c.is_alphanumeric() || "/_-".contains(c) => text.push(c),
-            c => {
-                let _ = write!(text, "[{c}]");
-            }
-        }
-    }
-    text
+    let one = |c: char| match c {
+        c if c.is_alphanumeric() || "/_-".contains(c) => c.to_string(),
+        // They have a meaning in brackets or in the string.
+        '"' | '\\' | '^' | ']' => ".".to_owned(),
+        c => format!("[{c}]"),
+    };
+    path.to_string_lossy().chars().map(one).collect()
+}
+
+fn in_any_case(name: &str) -> String {
+    let one = |c: char| match c.is_ascii_alphabetic() {
+        true => format!("[{}{c}]", c.to_ascii_uppercase()),
+        false => pattern(Path::new(&c.to_string())),
+    };
+    name.chars().map(one).collect()
 }
 
 #[cfg(test)]
@@ -132,9 +159,12 @@ mod tests {
         assert!(place(&text, "(allow file-read*)") < place(&text, "(subpath \"/Users/u/.ssh\")"));
         place(&text, "(deny file-read* file-write* (subpath \"/Users/u/.netrc\"))");
         place(&text, "(subpath \"/w/we \\\"said\\\"\")");
-        place(&text, "(allow network* (local ip \"localhost:*\")");
+        place(&text, "(allow network-outbound (remote ip \"localhost:*\"))");
+        place(&text, "(allow network-bind (local unix-socket (subpath \"/w\")))");
+        place(&text, "(deny file-write* (regex #\"^/w/[Qq][Ww][Ee][Nn][.][Mm][Dd]$\"))");
+        place(&text, "(regex #\"^/w/[^/]*[.][Cc][Oo][Dd][Ee]-[Ww][Oo][Rr][Kk]");
         assert!(!text.contains("(allow network*)\n"));
-        assert_eq!(text.matches('(').count() - text.matches("\\(").count(), text.matches(')').count());
+        assert_eq!(text.matches('(').count(), text.matches(')').count());
     }
 
     #[test]
@@ -149,5 +179,10 @@ mod tests {
             !text.contains("(allow file-write* (subpath \"/w\"))") && text.contains("(allow network*)\n")
         );
         place(&text, "(allow file-write* (subpath \"/private/tmp/p/tmp\"))");
+        let allowed = place(&text, "(allow network*)\n");
+        assert!(
+            allowed
+                < place(&text, "(deny network-outbound (remote unix-socket (subpath \"/Users/u/.ssh\")))")
+        );
     }
 }
