@@ -158,7 +158,7 @@ fn what_stands_beside_a_rules_file_counts_too() {
 fn what_other_agents_settings_name_counts_too() {
     let place = Workplace::new();
     place
-        .file("opencode.json", "{ // Ours.\n\"instructions\": [\"docs/*.md\", \"../up.md\", \".env\", \"https://a.b/c.md\"], \"permission\": {\"edit\": \"ask\"},}")
+        .file("opencode.json", "{ // Ours.\n\"instructions\": [\"docs/*.md\", \"../up.md\", \".env\", \"https://a.b/c.md\"], \"permission\": {\"edit\": \"ask\", \"doom_loop\": \"deny\"},}")
         .file(".gemini/settings.json", r#"{"context": {"fileName": ["HOUSE.md"]}, "tools": {"exclude": ["a"], "core": []}}"#)
         .file(".claude/settings.json", "{ // Ours.\n\"env\": {\"A\": \"b\"}, \"permissions\": {\"defaultMode\": \"plan\", \"deny\": [\"Bash(shred:*)\", \"Fr(\", 1],},}")
         .file("HOUSE.md", "HOUSE-RULE\n")
@@ -171,7 +171,7 @@ fn what_other_agents_settings_name_counts_too() {
     let sent = requests[0].to_string();
     assert!(sent.contains("HOUSE-RULE") && sent.contains("STYLE-RULE"), "{sent}");
     assert!(!sent.contains("OUTSIDE-RULE") && !sent.contains("PLAIN-SECRET"), "{sent}");
-    let not_used = "Not used here: env, permissions.defaultMode in .claude/settings.json; permission, ../up.md, \
+    let not_used = "Not used here: env, permissions.defaultMode in .claude/settings.json; permission.doom_loop, ../up.md, \
                     https://a.b/c.md in opencode.json; tools in .gemini/settings.json; a.envFile, a.dev in .vscode/mcp.json; .kiro/steering.";
     assert!(said.contains(not_used), "{said}");
     // Once, and again when it changes.
