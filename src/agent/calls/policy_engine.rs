@@ -284,7 +284,7 @@ impl PolicyEngine {
         let state = self.state();
         state.permission == Permission::Auto
             && !state.commits_wanted
-            && call.programs().any(AssessedCall::commits)
+            && call.programs().any(|call| call.commits(&self.scope))
     }
 
     pub fn ask_before_notes(&self, ask: bool) {

@@ -80,10 +80,13 @@ fn written(calls: &[Call]) -> Vec<String> {
 }
 
 impl AssessedCall {
-    pub fn commits(&self) -> bool {
+    /// In a repository that may be the user's.
+    pub fn commits(&self, scope: &PathScope) -> bool {
         let words: Vec<String> = self.call.args().iter().map(|arg| arg.text.clone()).collect();
         let makes_one = |args: GitArguments| listed("commit am cherry-pick revert", &args.sub);
-        self.call.name() == "git" && GitArguments::read(&words).is_some_and(makes_one)
+        let folders = &self.call.folders;
+        let is_scratch = !folders.is_empty() && folders.iter().all(|folder| scope.is_scratch(folder));
+        self.call.name() == "git" && !is_scratch && GitArguments::read(&words).is_some_and(makes_one)
     }
 
     pub fn shown(&self) -> String {

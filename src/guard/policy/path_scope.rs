@@ -299,7 +299,7 @@ impl PathScope {
     }
 
     /// Whether it is in a folder for temporary files. If the workspace is in one, its neighbors don't count.
-    fn is_scratch(&self, path: &Path) -> bool {
+    pub fn is_scratch(&self, path: &Path) -> bool {
         TEMPORARY.iter().any(|folder| {
             let folder = path::follow(Path::new(folder));
             let first = |path: &Path| {

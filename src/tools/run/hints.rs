@@ -102,7 +102,7 @@ pub fn network(confinement: &Confinement, command: &str, output: &str) -> Option
         );
     }
     NO_NETWORK.is_match(output).then_some(
-        "this command has no network. If it needs one, repeat the call with `network: true`; the user is asked",
+        "this command has no network. If it needs one and the user may be asked, repeat the call with `network: true`",
     )
 }
 

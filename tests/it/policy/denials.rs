@@ -465,9 +465,16 @@ fn a_commit_that_nobody_asked_for_is_refused() {
         ("修好后提交", true),
         ("Open a pull request", true),
     ] {
-        let (place, call) = (place(), answer().call("Bash", json!({"command": line})));
-        let server = FakeServer::start(vec![call.into(), answer().text("Done.").into()]);
+        let elsewhere = format!(
+            "mkdir /tmp/tried && cd /tmp/tried && git init -q && {line}; git log --format='%s in tried'"
+        );
+        let place = place();
+        let calls =
+            answer().call("Bash", json!({"command": line})).call("Bash", json!({"command": elsewhere}));
+        let server = FakeServer::start(vec![calls.into(), answer().text("Done.").into()]);
         let out = place.exec(&server.base_url(), &["--permission", "auto", task]);
+        let said = &server.requests()[1].raw;
+        assert!(said.contains("\"more in tried"), "{task}: {said}");
         assert_eq!(place.git(&["log", "--format=%s"]).contains("more"), commits, "{task}: {}", stderr(&out));
         assert_eq!(out.status.code(), Some(0), "{task}: {}", stderr(&out));
     }

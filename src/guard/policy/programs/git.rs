@@ -70,9 +70,11 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     if result.risk > Risk::Reads && inside.folders.is_empty() {
         result.raise(unsure("can't tell where git works".to_owned()));
     } else if result.risk > Risk::Reads
-        && inside.folders.iter().any(|folder| !folder.starts_with(&scope.workspace))
+        && let Some(folder) = inside.folders.iter().find(|folder| !folder.starts_with(&scope.workspace))
     {
-        result.raise(Assessment::new(Risk::Guarded, "git works outside the workspace"));
+        let why = format!("git works in {}, outside the workspace", folder.display());
+        let is_scratch = inside.folders.iter().all(|folder| scope.is_scratch(folder));
+        result.raise(if is_scratch { unsure(why) } else { Assessment::new(Risk::Guarded, why) });
     }
     result
 }
