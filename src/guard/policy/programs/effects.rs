@@ -25,7 +25,8 @@ pub fn device(target: &Arg) -> Option<Assessment> {
     is_disk.then(|| Assessment::new(Risk::Destroys, format!("overwrites the disk {text}")))
 }
 
-fn of_change(changing: WriteRisk, what: &str) -> Assessment {
+/// `moved`: it is in the workspace if each `cd` before it works.
+fn of_change(changing: WriteRisk, what: &str, moved: bool) -> Assessment {
     let write = Effect::Write(what.to_owned());
     match changing {
         WriteRisk::Nothing => Assessment::reads(),
@@ -41,7 +42,9 @@ fn of_change(changing: WriteRisk, what: &str) -> Assessment {
         )
         .with(write),
         WriteRisk::Outside(what) | WriteRisk::Everything(what) => {
-            Assessment::new(Risk::Guarded, format!("changes {what}, outside the workspace")).with(write)
+            let unless = if moved { " if a `cd` before it fails: join them with `&&`" } else { "" };
+            Assessment::new(Risk::Guarded, format!("changes {what}, outside the workspace{unless}"))
+                .with(write)
         }
     }
 }
@@ -50,7 +53,9 @@ pub fn changing(target: &Arg, call: &Call, scope: &PathScope) -> Assessment {
     if let Some(device) = device(target) {
         return device;
     }
-    of_change(scope.changing(target, &call.folders), &target.text)
+    let is_inside = |at| matches!(scope.changing(target, std::slice::from_ref(at)), WriteRisk::Inside);
+    let moved = call.folders.len() > 1 && call.folders.iter().any(is_inside);
+    of_change(scope.changing(target, &call.folders), &target.text, moved)
 }
 
 pub fn through_links(arg: &Arg, call: &Call, scope: &PathScope) -> Assessment {
