@@ -2,11 +2,11 @@
 //! 1. `probe` finds out which layers this machine has, by trying each in the helper (`linux/trial`).
 //! 2. `session::Sandbox` has a session's workspace, `private_folder` and nested repositories (`git_folders`).
 //! 3. `plan` makes a command's `spec::SandboxSpec`: what it may write, what is hidden (`secret_paths`; names in
-//! `places.txt`), protected (`protected_paths`, `git_folders`) or written to a copy (build caches).
+//!    `places.txt`), protected (`protected_paths`, `git_folders`) or written to a copy (build caches).
 //! 4. `launch` starts our program as the helper in the command's place (on macOS, `macos/seatbelt` instead).
 //! 5. The helper (`linux/enter`) records protected paths (`linux/guard`) and forks into new namespaces.
 //! 6. Its child builds the file tree (`linux/mounts`), drops its capabilities, applies `linux/landlock` and
-//! `linux/seccomp`, and becomes the command.
+//!    `linux/seccomp`, and becomes the command.
 //! 7. When the command or agent ends, the helper kills leftover processes and restores what mounts can't protect.
 //!
 //! Without namespaces, Landlock and seccomp work alone and the guard compares contents. Unsandboxed commands

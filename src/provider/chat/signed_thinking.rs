@@ -1,9 +1,9 @@
 //! Assembles thinking in two forms that gateways sign; a signature covers a whole block.
 //! - `reasoning_details` (OpenRouter; openrouter.ai/docs use-cases/reasoning-tokens, and agno#8794 on its
-//! stream, July 2026): pieces of a block share type and index; the signature comes in a last piece, which
-//! may have no text. Encrypted blocks come complete, several with one index.
+//!   stream, July 2026): pieces of a block share type and index; the signature comes in a last piece, which
+//!   may have no text. Encrypted blocks come complete, several with one index.
 //! - `thinking_blocks` (LiteLLM; docs.litellm.ai reasoning_content, and litellm#29428 with its correction
-//! #31022, June 2026): pieces with an empty signature, then the signature, alone or with the full text.
+//!   #31022, June 2026): pieces with an empty signature, then the signature, alone or with the full text.
 
 use serde_json::{Map, Value};
 
