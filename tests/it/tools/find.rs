@@ -93,7 +93,7 @@ async fn grep_by_file() {
     let bad = bench.call("Grep", json!({"pattern": "foo(a*"})).await;
     assert_error(&bad, "INVALID_PARAM", "unclosed group. To search for the literal text, use foo\\(a\\*");
     let look = bench.call("Grep", json!({"pattern": "a(?=b)"})).await;
-    assert_error(&look, "INVALID_PARAM", "Look-around");
+    assert_error(&look, "INVALID_PARAM", "For look-around");
     let lines = bench.call("Grep", json!({"pattern": "a\\nb"})).await;
     assert_error(&lines, "INVALID_PARAM", "within one line");
     assert_error(&bench.call("Grep", json!({"pattern": "x", "path": "scr"})).await, "NOT_FOUND", "src/");
