@@ -13,7 +13,7 @@ use base::config::settings::{Permission, ProviderKind};
 use base::config::theme::ThemeName;
 use tools::arguments::translate::quoted;
 
-/// What every command is given; `command_line` makes it global.
+/// /// Accepted by every command: `command_line` makes these global.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SharedArgs {
     #[command(flatten)]
@@ -31,12 +31,12 @@ pub struct SharedArgs {
     #[arg(long)]
     pub plain: bool,
 
-    /// An option of the chat alone.
+    /// /// Only the chat has this option.
     #[arg(skip)]
     pub theme: Option<ThemeName>,
 }
 
-/// The options that all commands share: which model, and what it may do.
+/// /// Which model to use, and what it may do.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ModelArgs {
     /// openai (and compatible servers), anthropic or scripted
@@ -75,7 +75,7 @@ pub struct ModelArgs {
     #[arg(long, help_heading = "Model", value_name = "TIME", value_parser = seconds)]
     pub wait: Option<u64>,
 
-    /// The wait in seconds where neither option nor setting names one.
+    /// /// In seconds; used if neither option nor setting names a wait.
     #[arg(skip)]
     pub default_wait: Option<u64>,
 
@@ -128,7 +128,7 @@ pub struct ModelArgs {
     pub folder: Option<PathBuf>,
 }
 
-/// What runs without a user watching should outlast an outage of an hour.
+/// /// Runs without a user should survive an outage of an hour.
 pub const UNATTENDED_WAIT: u64 = 3_600;
 
 fn seconds(text: &str) -> Result<u64, String> {
@@ -160,7 +160,7 @@ where
 }
 
 impl ModelArgs {
-    /// What another start in the same session needs of these, as words for a shell. `model` is the one in use.
+    /// /// The options to repeat when the session is resumed, as shell words. `model` is the one in use.
     pub fn for_resume(&self, model: &str) -> String {
         let folder = self.folder.as_ref().map(|folder| folder.display().to_string());
         let given = [

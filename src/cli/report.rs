@@ -13,8 +13,7 @@ use base::sanitize::{clean, escape, reveal};
 use context::session::log::LogError;
 use evidence::note::error::NoteError;
 
-/// Of standard input.
-const MAX_BYTES: u64 = 10 * 1024 * 1024;
+const MAX_INPUT_BYTES: u64 = 10 * 1024 * 1024;
 
 #[derive(Debug)]
 pub struct Failure {
@@ -129,7 +128,6 @@ impl<T, E: Display> OrFail<T> for Result<T, E> {
     }
 }
 
-/// Writes a note to standard error; it doesn't matter if nobody reads it.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "note: {}", clean(text));
 }
@@ -139,13 +137,12 @@ pub fn show(json: bool, text: &str) -> Result<(), Failure> {
     if json { print(text) } else { say(text) }
 }
 
-/// Writes text for people to standard output. Models' output and file names must not control the terminal.
+/// /// For people: model output and file names must not control the terminal.
 pub fn say(text: &str) -> Result<(), Failure> {
     print(&clean(text))
 }
 
-/// Writes JSON and the like to standard output. Terminal control characters become `\u` escapes, which JSON
-/// readers undo. A closed pipe isn't a failure.
+/// /// Writes JSON and the like, with control characters as `\u` escapes. A closed pipe isn't a failure.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(escape(text).as_bytes()).and_then(|()| out.flush()) {
@@ -159,7 +156,7 @@ pub fn written(lost: Option<&str>) -> Result<(), Failure> {
     lost.map_or(Ok(()), Err).or_task("the output could not be written", hint)
 }
 
-/// Whether the file can be written: checked before the work, not after.
+/// /// Called before the work, so that an unwritable file doesn't waste it.
 pub fn check_output(file: Option<&Path>) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -172,7 +169,7 @@ pub fn check_output(file: Option<&Path>) -> Result<(), Failure> {
 
 pub fn write_output(file: Option<&Path>, answer: Option<&str>) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
-    // Without an answer empty: an earlier one would pass for it.
+    // // Empty without an answer, so that an earlier one isn't mistaken for it.
     let text = answer.map(|answer| format!("{}\n", answer.trim_end())).unwrap_or_default();
     std::fs::write(file, text).or_task(
         format!("the answer could not be written to {}", file.display()),
@@ -182,8 +179,8 @@ pub fn write_output(file: Option<&Path>, answer: Option<&str>) -> Result<(), Fai
 
 pub fn standard_input() -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
+    std::io::stdin().lock().take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_INPUT_BYTES {
         let hint = "put the text into a file and name the file in the task";
         return Err(Failure::usage("standard input is larger than 10 MiB", hint));
     }

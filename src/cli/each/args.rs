@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use clap::Args;
 
-/// Shown below the help of `mycode exec`.
 pub const HELP: &str = include_str!("../help/exec.txt");
 
 #[derive(Args, Clone, Debug, Default)]
@@ -39,7 +38,7 @@ pub struct EachArgs {
     pub batch_process: Option<u32>,
 }
 
-/// What bounds one task, alone or of a batch.
+/// /// The limits of one task, alone or in a batch.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TaskLimits {
     /// Stop after this many minutes, decimals allowed; the model is notified when the time runs out

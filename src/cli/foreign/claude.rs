@@ -9,7 +9,7 @@ use crate::cli::commands::work::chat;
 use crate::cli::report::Failure;
 use base::system::os;
 
-/// Names of Claude Code's own models, which another server doesn't have.
+/// /// Names of Claude Code's own models, which other servers don't have.
 const ALIASES: [&str; 6] = ["default", "sonnet", "opus", "haiku", "opusplan", "inherit"];
 
 /// Not for a task.
@@ -32,7 +32,6 @@ pub fn is_meant(args: &[OsString], takes_value: impl Fn(&str) -> bool) -> bool {
         || !io::stdout().is_terminal() && !chat::is_plain_set() && has_task()
 }
 
-/// The line in options of `mycode exec`.
 pub fn translated(
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,

@@ -1,4 +1,4 @@
-//! Command lines written for Claude Code and Codex: what their options are here.
+//! //! Translates command lines written for Claude Code and Codex.
 
 pub mod chat;
 pub mod claude;

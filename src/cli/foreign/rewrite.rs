@@ -7,7 +7,7 @@ use crate::cli::report::Failure;
 use base::format::lists;
 use base::text;
 
-/// What is said of options that mean nothing here.
+/// /// The explanation of options that mean nothing here.
 pub const NOT_USED: &str = "not used";
 
 /// Options of runs that continue a session, have several, or name it themselves.
@@ -26,20 +26,20 @@ const NAMED: [&str; 9] = [
 pub struct OptionRow {
     pub names: Vec<&'static str>,
     pub takes: Takes,
-    /// What it becomes, as the table has it.
+    /// /// What replaces it.
     pub here: &'static str,
-    /// What it is here, for the help page and messages.
+    /// /// Its meaning here, for the help page and messages.
     pub is: &'static str,
 }
 
-/// How many arguments belong to it, besides what is written as `--name=value`.
+/// /// How many arguments follow it, besides `--name=value`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     Nothing,
     One,
-    /// One if it isn't an option.
+    /// /// One, unless that is an option.
     Maybe,
-    /// All that look like more of the same.
+    /// /// All that look like further values.
     Many,
 }
 
@@ -70,8 +70,7 @@ pub struct Rewritten {
     pub option_after_word: bool,
 }
 
-/// The first row that has an option says what it is. `takes_value` knows our own; whatever the table hasn't is passed on.
-/// Everything after the words that `ends` knows is a word.
+/// /// The first matching row wins; unknown options pass. After a word that `ends` knows, all are words.
 pub fn rewrite(
     table: &[OptionRow],
     args: impl Iterator<Item = OsString>,
@@ -170,7 +169,7 @@ impl Rewritten {
         Some(id)
     }
 
-    /// The values given for our option, which are taken out.
+    /// /// Removes our option and returns its values.
     pub fn take(&mut self, ours: &str) -> Vec<String> {
         let mut values = Vec::new();
         let mut kept = Vec::new();
@@ -208,7 +207,7 @@ fn is_option(text: &str) -> bool {
     text.starts_with('-') && text != "-"
 }
 
-/// A tool, a path or JSON, and not the task that follows a list.
+/// /// A tool, path or JSON is a further value; a task isn't.
 fn is_more(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_uppercase() || "/.~{".contains(c)) && !text.trim().contains(' ')
         || text.starts_with("mcp__")

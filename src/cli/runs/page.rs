@@ -46,7 +46,6 @@ pub struct RunPage {
 }
 
 impl RunPage {
-    /// Reads the sessions of the run.
     pub async fn of(run: Run) -> Self {
         // Not all folders are repositories.
         let branches = git::branches(&run.record.folder, "mycode/each/").await.unwrap_or_default();
@@ -126,7 +125,7 @@ impl RunPage {
         }
     }
 
-    /// What was merged or discarded needs nobody.
+    /// /// Merged and discarded branches need no attention.
     fn of_branch(&mut self, name: &str, branch: &str) {
         if !self.branches.iter().any(|one| one == branch) {
             return;
@@ -178,7 +177,7 @@ impl RunPage {
     fn of_build(&mut self) {
         let Some(id) = self.run.record.session.clone() else { return };
         let folder = BuildFolder::open(&self.run.record.folder, &id).ok();
-        // That of an earlier run of the build says nothing about one that was killed.
+        // // A killed run has no report of its own; the file is from an earlier run.
         let report = folder.filter(|_| self.run.end.is_some()).and_then(|folder| folder.read("report.md"));
         let section = report.as_deref().and_then(|text| text.split_once("\n## Checks\n"));
         let lines = section.map(|(_, rest)| rest.lines().take_while(|line| !line.starts_with('#')));

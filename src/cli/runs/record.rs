@@ -17,7 +17,7 @@ use guard::redact::detector;
 
 const TASK_CHARS: usize = 400;
 const MAX_BYTES: u64 = 64 * 1024;
-/// A project's older runs are forgotten.
+/// /// Older runs of a project are forgotten.
 const KEPT: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct RunRecord {
     pub task: String,
     /// Where the user started it.
     pub folder: PathBuf,
-    /// None for a batch, whose tasks have one each.
+    /// /// `None` for a batch: each task has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// Where its session or sessions worked, if elsewhere.
@@ -103,7 +103,7 @@ impl Run {
 pub struct HeldRun(File);
 
 impl HeldRun {
-    /// None where it can't be recorded: `ps` doesn't show it then, and the session says what is wrong with the disk.
+    /// /// Returns `None` if it can't be recorded: `ps` doesn't show it then, and the session reports the disk's problem.
     fn begin(project_state: &Path, record: &RunRecord) -> Option<Self> {
         forget(project_state);
         create(&path_of(project_state, &record.id), record).ok()
@@ -125,7 +125,7 @@ impl HeldRun {
     }
 }
 
-/// The code of an interrupted run as shells count, by the signal that interrupted it; other codes stay.
+/// /// For an interrupted run, the code that shells use for the signal; other codes stay.
 pub fn code_by_signal(code: u8) -> u8 {
     signals::exit_code().filter(|_| code == ExitCode::Interrupted as u8).unwrap_or(code)
 }
@@ -163,14 +163,12 @@ fn files_of(project_state: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|ending| ending == "run")).collect()
 }
 
-/// Newest first.
 pub fn of_project(project_state: &Path) -> Vec<Run> {
     let mut runs: Vec<Run> = files_of(project_state).into_iter().filter_map(read).collect();
     runs.sort_by_key(|run| std::cmp::Reverse(run.record.started_ms));
     runs
 }
 
-/// Of all projects, newest first.
 pub fn everywhere() -> Vec<Run> {
     let states = fs::read_dir(Paths::from_env().projects()).into_iter().flatten().flatten();
     let mut runs: Vec<Run> = states.flat_map(|state| of_project(&state.path())).collect();
@@ -178,7 +176,7 @@ pub fn everywhere() -> Vec<Run> {
     runs
 }
 
-/// The one begun last of those with a log.
+/// /// The last started run that has a log.
 pub fn newest() -> Result<Run, Failure> {
     let hint = "`mycode exec --bg \"task\"` starts one";
     everywhere()
@@ -187,7 +185,7 @@ pub fn newest() -> Result<Run, Failure> {
         .ok_or_else(|| Failure::usage("no run has a log", hint))
 }
 
-/// The one run with this id, or with this session, or the beginning of either.
+/// /// `wanted` is the id of a run or a session, or the start of one.
 pub fn find(wanted: &str) -> Result<Run, Failure> {
     let hint = "`mycode ps --all` lists the runs";
     let names = |run: &Run| [Some(run.record.id.clone()), run.record.session.clone()];
@@ -214,7 +212,7 @@ pub fn read(path: PathBuf) -> Option<Run> {
     Some(Run { record, running: locked && end.is_none(), end, path })
 }
 
-/// Reads only the files that are too many: every run begins with this.
+/// /// Reads only surplus files, because every run starts with this.
 fn forget(project_state: &Path) {
     let mut paths = files_of(project_state);
     // Ids begin with the date.

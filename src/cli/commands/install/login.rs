@@ -49,7 +49,7 @@ async fn key_from_page(vendor: &str) -> Result<Secret, String> {
     request.key(&redirect(&listener, ("/callback", None)).await?).await
 }
 
-/// Signs in with a vendor's account; who did.
+/// /// Signs in with a vendor's account; returns whose it is.
 async fn account(vendor: &Vendor) -> Result<String, String> {
     let (listener, port) = listener().await?;
     let request = AccountSignIn::begin(&Paths::from_env().config, vendor, port).await?;
@@ -93,7 +93,6 @@ fn list() -> Result<(), Failure> {
     report::say(&format!("{rows}\n`mycode login VENDOR` saves a key. {}\n", notice::NO_SUBSCRIPTIONS))
 }
 
-/// One line of standard input, without an echo.
 async fn read_key() -> Result<Secret, Failure> {
     let silent = WithoutEcho::begin();
     let read = task::blocking(|| {

@@ -109,7 +109,6 @@ pub struct AddArgs {
     pub target: Vec<String>,
 }
 
-/// For servers with an address.
 #[derive(Args, Debug, Default)]
 pub struct HttpArgs {
     /// Header for every request to the server, as "Name: value"; can be repeated
@@ -278,7 +277,6 @@ pub fn logout(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
     report::say(&format!("Signed out of {name}.\n"))
 }
 
-/// Imports the servers of other agents that aren't in the user's list yet.
 pub fn import(cli: &SharedArgs, from: Option<&str>, preview: bool) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let known = import::agents();

@@ -57,7 +57,6 @@ pub fn show_page(url: &str) {
     let mut command = Command::new(program);
     command.args(words).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     secret::remove_credentials(&mut command);
-    // Without a browser, the address is enough.
     if let Ok(mut child) = command.spawn() {
         std::thread::spawn(move || child.wait());
     }

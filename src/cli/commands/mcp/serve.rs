@@ -25,7 +25,6 @@ const OFFERED: [(&str, bool); 4] = [("Locate", true), ("Recall", true), ("Note",
 const TASK: &str = "Task";
 const WINDOW_TOKENS: u64 = 200_000;
 
-/// Serves until the client closes its end.
 pub async fn run(cli: &SharedArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let tools = tools_alone::of(&opened, &cli.model)?;

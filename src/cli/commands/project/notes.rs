@@ -100,7 +100,6 @@ pub enum NotesCommand {
     },
 }
 
-/// Which notes.
 #[derive(Args, Debug, Default)]
 pub struct FilterArgs {
     /// Of this type: task_state, conclusion, blocker, action, reference, general, gotcha, pattern or outcome
@@ -310,7 +309,7 @@ fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> 
         let hint = "set EDITOR, or say what to change: --title, --content, --type, --tag, --file";
         return Err(Failure::usage("no editor is set", hint));
     };
-    // Refuses links and binary files before an editor follows or spoils them.
+    // // Refuses links and binary files before an editor follows or damages them.
     store.text(note)?;
     let status =
         editor.status().or_task(format!("the editor '{name}' can't be started"), "correct EDITOR")?;

@@ -76,7 +76,6 @@ pub fn run(cli: &SharedArgs, args: &PolicyArgs) -> Result<(), Failure> {
         "" => format!("runs without asking (permission level {level})"),
         reason => format!("{reason} (permission level {level})"),
     };
-    // Each part of the command, its verdict, and why.
     let parts = command.calls.iter().flatten().zip(&found.calls).map(|(call, verdict)| {
         let rule = engine.rules().allowed_by(call).filter(|_| *verdict == Verdict::Allow);
         let reason = &call.assessment.reason;

@@ -193,7 +193,6 @@ fn restore(cli: &SharedArgs, args: &RestoreArgs) -> Result<(), Failure> {
     report::say(&format!("Restored {origin}.\n"))
 }
 
-/// Nothing is moved aside on other systems.
 #[cfg(not(target_os = "linux"))]
 fn restore(_: &SharedArgs, _: &RestoreArgs) -> Result<(), Failure> {
     report::say("Nothing was moved aside.\n")

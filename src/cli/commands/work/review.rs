@@ -24,7 +24,7 @@ use guard::redact::detector::TextSource;
 
 const HELP: &str = include_str!("../../help/review.txt");
 
-/// Of what `--json` prints.
+/// /// The schema of `--json`'s output.
 pub const SCHEMA: &str = include_str!("review.schema.json");
 
 #[derive(Args, Clone, Debug, Default)]
@@ -140,7 +140,6 @@ async fn review(roles: &mut Roles, args: &ReviewArgs) -> Result<ReviewOutcome, F
 const WANTED: &str = "There is no specification: judge by what the change is evidently meant to do. Look for bugs, cases that it \
                       misses, callers and documents that it breaks, security, and tests that are missing for new behavior.";
 
-/// The diff of each file, with its name.
 fn by_file(diff: &str) -> Vec<(&str, String)> {
     let mut starts: Vec<usize> = diff.match_indices("diff --git ").map(|(at, _)| at).collect();
     starts.retain(|at| *at == 0 || diff.as_bytes()[at - 1] == b'\n');
