@@ -13,7 +13,7 @@ use base::config::settings::{Permission, ProviderKind};
 use base::config::theme::ThemeName;
 use tools::arguments::translate::quoted;
 
-/// /// Accepted by every command: `command_line` makes these global.
+/// Accepted by every command: `command_line` makes these global.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SharedArgs {
     #[command(flatten)]
@@ -31,12 +31,12 @@ pub struct SharedArgs {
     #[arg(long)]
     pub plain: bool,
 
-    /// /// Only the chat has this option.
+    /// Only the chat has this option.
     #[arg(skip)]
     pub theme: Option<ThemeName>,
 }
 
-/// /// Which model to use, and what it may do.
+/// Which model to use, and what it may do.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ModelArgs {
     /// openai (and compatible servers), anthropic or scripted
@@ -75,7 +75,7 @@ pub struct ModelArgs {
     #[arg(long, help_heading = "Model", value_name = "TIME", value_parser = seconds)]
     pub wait: Option<u64>,
 
-    /// /// In seconds; used if neither option nor setting names a wait.
+    /// In seconds; used if neither option nor setting names a wait.
     #[arg(skip)]
     pub default_wait: Option<u64>,
 
@@ -128,7 +128,7 @@ pub struct ModelArgs {
     pub folder: Option<PathBuf>,
 }
 
-/// /// Runs without a user should survive an outage of an hour.
+/// Runs without a user should survive an outage of an hour.
 pub const UNATTENDED_WAIT: u64 = 3_600;
 
 fn seconds(text: &str) -> Result<u64, String> {
@@ -160,7 +160,7 @@ where
 }
 
 impl ModelArgs {
-    /// /// The options to repeat when the session is resumed, as shell words. `model` is the one in use.
+    /// The options to repeat when the session is resumed, as shell words. `model` is the one in use.
     pub fn for_resume(&self, model: &str) -> String {
         let folder = self.folder.as_ref().map(|folder| folder.display().to_string());
         let given = [

@@ -1,4 +1,4 @@
-//! //! The command line: all subcommands; the arguments of each are beside its code.
+//! The command line: all subcommands; the arguments of each are beside its code.
 
 use std::ffi::OsString;
 
@@ -67,12 +67,12 @@ impl Cli {
         (!self.prompt.is_empty()).then(|| self.prompt.join(" "))
     }
 
-    /// /// Ends the program after wrong arguments, `--help` or `--version`.
+    /// Ends the program after wrong arguments, `--help` or `--version`.
     pub fn from_env() -> Result<Self, Failure> {
         let mut args = std::env::args_os();
         let program = args.next();
         let args: Vec<OsString> = args.collect();
-        // // Command lines written for other agents become `exec`.
+        // Command lines written for other agents become `exec`.
         let named = |name: &str| name == "exec" || args.iter().any(|arg| arg == name);
         let mut command =
             with_shared(|subcommand| named(subcommand.get_name()) || subcommand.get_all_aliases().any(named));
@@ -84,7 +84,7 @@ impl Cli {
     }
 }
 
-/// /// Suggests the nearest option; clap alone suggests `--mode` for `--modle`.
+/// Suggests the nearest option; clap alone suggests `--mode` for `--modle`.
 fn with_nearest(mut error: clap::Error, command: &clap::Command, args: &[OsString]) -> clap::Error {
     let mut chosen = command;
     for arg in args {
@@ -106,7 +106,7 @@ pub fn command() -> clap::Command {
     with_shared(|_| true)
 }
 
-/// /// Every command accepts the shared options, but help shows only those that affect the command.
+/// Every command accepts the shared options, but help shows only those that affect the command.
 fn with_shared(theirs: impl Fn(&clap::Command) -> bool) -> clap::Command {
     let own = ["print", "prompt", "theme"];
     let command = Cli::command()

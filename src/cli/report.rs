@@ -137,12 +137,12 @@ pub fn show(json: bool, text: &str) -> Result<(), Failure> {
     if json { print(text) } else { say(text) }
 }
 
-/// /// For people: model output and file names must not control the terminal.
+/// For people: model output and file names must not control the terminal.
 pub fn say(text: &str) -> Result<(), Failure> {
     print(&clean(text))
 }
 
-/// /// Writes JSON and the like, with control characters as `\u` escapes. A closed pipe isn't a failure.
+/// Writes JSON and the like, with control characters as `\u` escapes. A closed pipe isn't a failure.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(escape(text).as_bytes()).and_then(|()| out.flush()) {
@@ -156,7 +156,7 @@ pub fn written(lost: Option<&str>) -> Result<(), Failure> {
     lost.map_or(Ok(()), Err).or_task("the output could not be written", hint)
 }
 
-/// /// Called before the work, so that an unwritable file doesn't waste it.
+/// Called before the work, so that an unwritable file doesn't waste it.
 pub fn check_output(file: Option<&Path>) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -169,7 +169,7 @@ pub fn check_output(file: Option<&Path>) -> Result<(), Failure> {
 
 pub fn write_output(file: Option<&Path>, answer: Option<&str>) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
-    // // Empty without an answer, so that an earlier one isn't mistaken for it.
+    // Empty without an answer, so that an earlier one isn't mistaken for it.
     let text = answer.map(|answer| format!("{}\n", answer.trim_end())).unwrap_or_default();
     std::fs::write(file, text).or_task(
         format!("the answer could not be written to {}", file.display()),

@@ -109,7 +109,7 @@ fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
     done
 }
 
-/// /// Another agent's command, the words that may follow it, and our command.
+/// Another agent's command, the words that may follow it, and our command.
 const ELSEWHERE: [(&str, &str, &str); 11] = [
     ("run", "", "exec"),
     ("fork", "", "-c --fork"),
@@ -124,7 +124,7 @@ const ELSEWHERE: [(&str, &str, &str); 11] = [
     ("upgrade", "", "update"),
 ];
 
-/// /// One lowercase word is likely a mistyped command, unless `--` or a session to continue is given.
+/// One lowercase word is likely a mistyped command, unless `--` or a session to continue is given.
 fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
     let prompt = cli.prompt().unwrap_or_default();
     let word = prompt.as_str();

@@ -38,7 +38,7 @@ pub struct EachArgs {
     pub batch_process: Option<u32>,
 }
 
-/// /// The limits of one task, alone or in a batch.
+/// The limits of one task, alone or in a batch.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TaskLimits {
     /// Stop after this many minutes, decimals allowed; the model is notified when the time runs out

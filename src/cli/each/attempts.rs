@@ -20,7 +20,7 @@ use base::protocol::exit_code::ExitCode;
 use base::text::plural;
 use serde_json::json;
 
-/// /// After these, the same command continues the attempts.
+/// After these, the same command continues the attempts.
 const STOPPED: [ExitCode; 4] =
     [ExitCode::Interrupted, ExitCode::Provider, ExitCode::CostLimit, ExitCode::Deadline];
 
@@ -82,7 +82,7 @@ pub async fn run(
     HeldRun::during(&state, &record, work).await
 }
 
-/// /// The folder of these attempts' last run, if it was killed or stopped: they continue there.
+/// The folder of these attempts' last run, if it was killed or stopped: they continue there.
 fn begun(state: &Path, record: &RunRecord) -> Option<PathBuf> {
     let what = |one: &RunRecord| (one.kind, one.task.clone(), one.folder.clone());
     let last = record::of_project(state).into_iter().find(|run| what(&run.record) == what(record))?;
@@ -157,12 +157,12 @@ impl Attempts {
         Ok(Attempt { id, exit_code, branch, lines, files, cost_usd })
     }
 
-    /// /// Keeps the best and removes the others; keeps all if none passes.
+    /// Keeps the best and removes the others; keeps all if none passes.
     async fn end(self, stop: Option<ExitCode>) -> Result<u8, Failure> {
         let best = self.tried.iter().filter(|attempt| attempt.passes()).min_by_key(|attempt| attempt.size());
         if let Some(best) = best {
             for other in self.tried.iter().filter(|other| other.id != best.id) {
-                // // An attempt that changed nothing may have no branch.
+                // An attempt that changed nothing may have no branch.
                 let branch = format!("mycode/each/{}/{}", self.batch.name, other.id);
                 let _ = git::discard(&self.batch.root, &self.batch.folder.join(&other.id), &branch).await;
             }

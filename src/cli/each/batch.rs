@@ -71,7 +71,7 @@ impl BatchRun {
         }
     }
 
-    /// /// Returns the batch's exit code.
+    /// Returns the batch's exit code.
     pub async fn work_through(
         &self,
         all: &[BatchTask],
@@ -150,7 +150,7 @@ impl BatchRun {
         Ok(ExitCode::worst(codes))
     }
 
-    /// /// Also counts what tasks cost in earlier runs of this batch.
+    /// Also counts what tasks cost in earlier runs of this batch.
     fn count_costs(&self, all: &[BatchTask]) {
         let results = self.results.borrow();
         let cost = |task: &BatchTask| {
@@ -164,7 +164,7 @@ impl BatchRun {
         Some(self.max_cost? - self.costs.borrow().values().sum::<f64>())
     }
 
-    /// /// Records the task's cost so far; ends the batch when the limit is reached.
+    /// Records the task's cost so far; ends the batch when the limit is reached.
     fn pay(&self, task: &BatchTask, cost_usd: f64) {
         self.costs.borrow_mut().insert(task.id.clone(), cost_usd);
         if self.left_usd().is_some_and(|left| left <= 0.0) {
@@ -214,7 +214,7 @@ impl BatchRun {
         (dir.is_dir() && dir.starts_with(&self.root)).then_some(dir)
     }
 
-    /// /// Returns `false` if the task wasn't started or was interrupted.
+    /// Returns `false` if the task wasn't started or was interrupted.
     pub async fn one(&self, task: &BatchTask) -> Result<bool, Failure> {
         if self.left_usd().is_some_and(|left| left <= 0.0) {
             self.stop_at_limit();
@@ -251,14 +251,14 @@ impl BatchRun {
                 let status = self.work(task, &place, resume.as_deref(), &path).await?;
                 let output = TaskOutput::read(&path, start);
                 match exit_code(status) {
-                    // // It used up the batch's limit, and continues there when the limit is raised.
+                    // It used up the batch's limit, and continues there when the limit is raised.
                     COST_LIMIT if self.max_cost.is_some() => {
                         self.stop_at_limit();
                         return Ok(false);
                     }
                     INTERRUPTED => return Ok(false),
                     _ if self.cancel.is_cancelled() && output.exit_code.is_none() => return Ok(false),
-                    // // The others would fail the same way, so don't try them.
+                    // The others would fail the same way, so don't try them.
                     _ if output.outage.is_some() => {
                         self.outages.borrow_mut().over = output.outage;
                         self.cancel.cancel();
@@ -324,7 +324,7 @@ impl BatchRun {
         Ok(child.wait().await?)
     }
 
-    /// /// Says once that the batch waits for the server, and when it continues.
+    /// Says once that the batch waits for the server, and when it continues.
     fn tell(&self, id: &str, outage: Option<&str>) {
         let waiting = &mut self.outages.borrow_mut().waiting;
         let waited = !waiting.is_empty();
@@ -361,7 +361,7 @@ impl BatchRun {
     }
 }
 
-/// /// How often a task's events are read.
+/// How often a task's events are read.
 const LOOK: Duration = Duration::from_millis(250);
 
 const SIGTERM_CODE: i32 = 143;
@@ -371,7 +371,7 @@ const COST_LIMIT: u8 = ExitCode::CostLimit as u8;
 /// Like a shell: 128 plus the signal for a killed process.
 fn exit_code(status: ExitStatus) -> u8 {
     match base::process::run::exit_of(status).code() {
-        // // Killed by us.
+        // Killed by us.
         SIGTERM_CODE => INTERRUPTED,
         code => u8::try_from(code).unwrap_or(1),
     }

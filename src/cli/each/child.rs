@@ -43,7 +43,7 @@ pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
         values.iter().for_each(|value| option(name, Some(value.into())));
     }
     for folder in &model.add_dir {
-        // // Absolute, because the task works in another folder.
+        // Absolute, because the task works in another folder.
         option("--add-dir", Some(std::path::absolute(folder).unwrap_or_else(|_| folder.clone()).into()));
     }
     if limits.keep {
@@ -104,7 +104,7 @@ pub struct TaskOutput {
     /// The outage that is being waited out, or that outlasted the wait.
     pub outage: Option<String>,
     session_usd: f64,
-    /// /// The cost of the task's earlier sessions.
+    /// The cost of the task's earlier sessions.
     earlier_usd: f64,
 }
 
@@ -145,7 +145,7 @@ impl TaskOutput {
         match event["type"].as_str() {
             Some("session") => {
                 let session = text(&event["id"]);
-                // // The cost that a continued session reports includes what it cost before.
+                // The cost that a continued session reports includes what it cost before.
                 let (earlier_usd, session_usd) = match session == self.session {
                     true => (self.earlier_usd, self.session_usd),
                     false => (self.cost_usd(), 0.0),

@@ -23,7 +23,7 @@ const SHORT: usize = 12;
 pub struct OwnTree {
     pub place: TaskDir,
     root: PathBuf,
-    /// /// `exec`, `build` or `agents`: used like a batch's name.
+    /// `exec`, `build` or `agents`: used like a batch's name.
     kind: &'static str,
     id: String,
 }
@@ -41,7 +41,7 @@ impl OwnTree {
         Ok(tree)
     }
 
-    /// /// The id of an earlier one that starts with `wanted`.
+    /// The id of an earlier one that starts with `wanted`.
     pub fn earlier(root: &Path, kind: &str, wanted: &str) -> Option<String> {
         let found = std::fs::read_dir(root.join(FOLDER).join(kind)).into_iter().flatten().flatten();
         let names = found.filter_map(|entry| entry.file_name().into_string().ok());
@@ -76,7 +76,7 @@ impl OwnTree {
         let committed = self.place.commit(&self.root, &subject, code == 0).await;
         let changed = committed.or_task("the changes can't be committed", hint)?;
         self.note(&json!({"type": "turn_ended", "exit_code": code}))?;
-        // // An unfinished task whose files are unchanged starts over when it is continued.
+        // An unfinished task whose files are unchanged starts over when it is continued.
         if code == 0 || !changed {
             self.place.close(&self.root, changed).await;
         }

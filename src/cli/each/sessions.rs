@@ -14,7 +14,7 @@ use context::report::session::{self, SessionReport};
 use context::session::list;
 use context::session::log::{self, LogError, SessionLog};
 
-/// /// The first lines of a file of events name the folder.
+/// The first lines of a file of events name the folder.
 const HEAD_BYTES: u64 = 64 * 1024;
 
 pub fn states(root: &Path) -> Vec<PathBuf> {

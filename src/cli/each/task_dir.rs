@@ -81,7 +81,7 @@ impl TaskDir {
         let Some(tree) = &self.tree else { return Ok(false) };
         git::commit(&tree.path, subject).await.map_err(|stop| stop.to_string())?;
         if is_done {
-            // // Work that builds on uncommitted files stays on top of them until they are committed.
+            // Work that builds on uncommitted files stays on top of them until they are committed.
             let _ = tree.on_top(dir).await;
         }
         Ok(!git::changed_by(dir, &tree.branch).await.is_ok_and(|changed| changed.is_empty()))
@@ -98,7 +98,7 @@ impl TaskDir {
     }
 }
 
-/// /// Makes the folder for a batch's own files, which git ignores.
+/// Makes the folder for a batch's own files, which git ignores.
 pub fn make(root: &Path, batch: &Path) -> Result<(), Failure> {
     let made =
         fs::create_dir_all(batch).and_then(|()| fs::write(root.join(FOLDER).join(".gitignore"), "*\n"));

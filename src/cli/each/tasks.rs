@@ -94,7 +94,7 @@ fn is_name(id: &str) -> bool {
         && !id.contains("..")
 }
 
-/// /// Locked against another batch.
+/// Locked against another batch.
 pub struct Results {
     file: File,
     /// By task id; a task's last line counts.

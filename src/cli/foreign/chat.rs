@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::rewrite::{rewrite, table};
 use crate::cli::report::Failure;
 
-/// /// Returns `None` if the line has none of them.
+/// Returns `None` if the line has none of them.
 pub fn translated(
     args: &[OsString],
     takes_value: impl Fn(&str) -> bool,

@@ -9,14 +9,13 @@ use crate::cli::commands::work::chat;
 use crate::cli::report::Failure;
 use base::system::os;
 
-/// /// Names of Claude Code's own models, which other servers don't have.
+/// Names of Claude Code's own models, which other servers don't have.
 const ALIASES: [&str; 6] = ["default", "sonnet", "opus", "haiku", "opusplan", "inherit"];
 
-/// Not for a task.
+/// With one of these, the line has no task.
 const NO_TASK: [&str; 5] = ["--help", "-h", "--version", "-V", "--plain"];
 
-/// Whether the line is meant for `claude -p`: the SDKs don't pass `-p`, but formats, and where the output isn't a terminal a
-/// bare task is one.
+/// SDKs pass formats instead of `-p`; without a terminal for the output, a task alone is enough.
 pub fn is_meant(args: &[OsString], takes_value: impl Fn(&str) -> bool) -> bool {
     let theirs = ["-p", "--print", "--output-format", "--input-format"];
     let mut typed = args.iter().map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));

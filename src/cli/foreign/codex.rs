@@ -29,7 +29,7 @@ pub fn called_codex() -> bool {
     std::env::args_os().next().is_some_and(|program| Path::new(&program).ends_with("codex"))
 }
 
-/// /// Translates what follows `exec`, and tells which of our commands it is: `resume` and `review` are Codex's own.
+/// Translates what follows `exec`, and tells which of our commands it is: `resume` and `review` are Codex's own.
 pub fn translated(
     args: impl Iterator<Item = OsString>,
     takes_value: impl Fn(&str) -> bool,
@@ -93,7 +93,7 @@ fn set(done: &mut Rewritten, from: &str, settings: Vec<(String, String)>) -> Res
     Ok(())
 }
 
-/// /// A profile is a file since Codex 0.134, before that a table (developers.openai.com/codex/config-advanced).
+/// A profile is a file since Codex 0.134, before that a table (developers.openai.com/codex/config-advanced).
 fn settings_of(profile: &str) -> Result<Vec<(String, String)>, Failure> {
     let folder = found::base("CODEX_HOME", ".codex").unwrap_or_default();
     let read = |name: &str| {
@@ -108,7 +108,7 @@ fn settings_of(profile: &str) -> Result<Vec<(String, String)>, Failure> {
     Ok(table.into_iter().map(|(key, value)| (key, text(value))).collect())
 }
 
-/// /// Codex also takes most options before the command.
+/// Codex also takes most options before the command.
 pub fn command_first(mut args: Vec<OsString>, takes_value: impl Fn(&str) -> bool) -> Vec<OsString> {
     let mut at = 0;
     while let Some(text) = args.get(at).and_then(|arg| arg.to_str()).filter(|text| text.starts_with('-')) {
@@ -127,7 +127,7 @@ pub fn command_first(mut args: Vec<OsString>, takes_value: impl Fn(&str) -> bool
     args
 }
 
-/// /// Whether the words after `review` are Codex's; a branch alone is ours.
+/// Whether the words after `review` are Codex's; a branch alone is ours.
 pub fn is_review(args: &[OsString]) -> bool {
     let is_own = |arg: &OsString| {
         let text = arg.to_string_lossy();
@@ -136,7 +136,7 @@ pub fn is_review(args: &[OsString]) -> bool {
     args.iter().any(is_own) || matches!(args, [one] if asks(one))
 }
 
-/// /// A `-c` without a setting is our own option.
+/// A `-c` without a setting is our own option.
 fn with_continue(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = args.collect();
     for at in 0..args.iter().position(|arg| arg == "--").unwrap_or(args.len()) {
@@ -156,7 +156,7 @@ fn setting(text: &str) -> Option<(String, String)> {
     is_key.then(|| (key.to_owned(), value))
 }
 
-/// /// `resume` is a command alone or before an option or session, `fork` before a session; otherwise they begin a task.
+/// `resume` is a command alone or before an option or session, `fork` before a session; otherwise they begin a task.
 fn resumed(done: &mut Rewritten) {
     let word = |at: usize| done.words.get(at).and_then(|word| word.to_str());
     let forks = word(0) == Some("fork");
@@ -180,7 +180,7 @@ fn resumed(done: &mut Rewritten) {
     }
 }
 
-/// /// `review` likewise, and also before one argument that is a sentence or `-`.
+/// `review` likewise, and also before one argument that is a sentence or `-`.
 fn reviewed(done: &Rewritten) -> bool {
     done.words.first().is_some_and(|word| word == "review")
         && (done.words.len() == 1 || done.option_after_word || done.words.len() == 2 && asks(&done.words[1]))

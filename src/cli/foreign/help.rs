@@ -1,4 +1,4 @@
-//! //! `mycode help scripts`: the options of other programs and their equivalents here.
+//! `mycode help scripts`: the options of other programs and their equivalents here.
 
 use std::fmt::Write as _;
 

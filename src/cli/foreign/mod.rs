@@ -1,4 +1,4 @@
-//! //! Translates command lines written for Claude Code and Codex.
+//! Translates command lines written for Claude Code and Codex.
 
 pub mod chat;
 pub mod claude;

@@ -7,7 +7,7 @@ use crate::cli::report::Failure;
 use base::format::lists;
 use base::text;
 
-/// /// The explanation of options that mean nothing here.
+/// The explanation of options that mean nothing here.
 pub const NOT_USED: &str = "not used";
 
 /// Options of runs that continue a session, have several, or name it themselves.
@@ -26,20 +26,20 @@ const NAMED: [&str; 9] = [
 pub struct OptionRow {
     pub names: Vec<&'static str>,
     pub takes: Takes,
-    /// /// What replaces it.
+    /// What replaces it.
     pub here: &'static str,
-    /// /// Its meaning here, for the help page and messages.
+    /// Its meaning here, for the help page and messages.
     pub is: &'static str,
 }
 
-/// /// How many arguments follow it, besides `--name=value`.
+/// How many arguments follow it, besides `--name=value`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     Nothing,
     One,
-    /// /// One, unless that is an option.
+    /// One, unless that is an option.
     Maybe,
-    /// /// All that look like further values.
+    /// All that look like further values.
     Many,
 }
 
@@ -70,7 +70,7 @@ pub struct Rewritten {
     pub option_after_word: bool,
 }
 
-/// /// The first matching row wins; unknown options pass. After a word that `ends` knows, all are words.
+/// The first matching row wins; unknown options pass. After a word that `ends` knows, all are words.
 pub fn rewrite(
     table: &[OptionRow],
     args: impl Iterator<Item = OsString>,
@@ -169,7 +169,7 @@ impl Rewritten {
         Some(id)
     }
 
-    /// /// Removes our option and returns its values.
+    /// Removes our option and returns its values.
     pub fn take(&mut self, ours: &str) -> Vec<String> {
         let mut values = Vec::new();
         let mut kept = Vec::new();
@@ -207,7 +207,7 @@ fn is_option(text: &str) -> bool {
     text.starts_with('-') && text != "-"
 }
 
-/// /// A tool, path or JSON is a further value; a task isn't.
+/// A tool, path or JSON is a further value; a task isn't.
 fn is_more(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_uppercase() || "/.~{".contains(c)) && !text.trim().contains(' ')
         || text.starts_with("mcp__")

@@ -1,4 +1,4 @@
-//! //! Translates the command line as typed into our own options.
+//! Translates the command line as typed into our own options.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use super::rewrite::Rewritten;
 use super::{chat, claude, codex, mcp};
 use crate::cli::report::Failure;
 
-/// /// `args` lack the program's name. Also returns notes for the user. `command` is ours.
+/// `args` lack the program's name. Also returns notes for the user. `command` is ours.
 pub fn translated(
     args: Vec<OsString>,
     command: &clap::Command,
@@ -47,7 +47,7 @@ pub fn translated(
     Ok((chat::translated(&args, takes_value)?.unwrap_or(args), Vec::new()))
 }
 
-/// /// `join`: a task may be typed without quotes.
+/// `join`: a task may be typed without quotes.
 fn exec(done: Rewritten, join: bool) -> (Vec<OsString>, Vec<String>) {
     let words =
         if join && done.words.len() > 1 { vec![done.words.join(&OsString::from(" "))] } else { done.words };
@@ -60,7 +60,7 @@ fn exec(done: Rewritten, join: bool) -> (Vec<OsString>, Vec<String>) {
     (args, done.notes)
 }
 
-/// /// The command's options that take a value, in all spellings.
+/// The command's options that take a value, in all spellings.
 fn with_values(command: &clap::Command, name: &str) -> HashSet<String> {
     let options = command.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
     let mut names = HashSet::new();

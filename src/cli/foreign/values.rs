@@ -1,4 +1,4 @@
-//! //! Converts the values of options where the table isn't enough.
+//! Converts the values of options where the table isn't enough.
 
 use crate::cli::commands::work::exec::brought;
 use base::config::mode::Mode;
@@ -30,7 +30,7 @@ pub fn translated(work: &str, value: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// /// Rules are separated by commas or spaces outside of brackets.
+/// Rules are separated by commas or spaces outside of brackets.
 fn with_commas(rules: &str) -> String {
     let mut depth = 0;
     let apart = rules.chars().map(|c| {

@@ -20,7 +20,7 @@ use base::system::os;
 use context::session::log;
 
 const PAUSE: Duration = Duration::from_millis(20);
-/// /// Asking a slow model server for its window size delays the start.
+/// Asking a slow model server for its window size delays the start.
 const LIMIT: Duration = Duration::from_secs(120);
 const MAX_SAID: u64 = 16 * 1024;
 
@@ -36,7 +36,7 @@ pub struct BackgroundArgs {
 }
 
 impl BackgroundArgs {
-    /// /// Returns the run's id; a background run detaches from the terminal.
+    /// Returns the run's id; a background run detaches from the terminal.
     pub fn begin(&self) -> String {
         match &self.run_id {
             Some(id) => {
@@ -92,7 +92,7 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
     .map(|()| 0)
 }
 
-/// /// Returns `None` without a `--bg` to replace, or the run would start itself again and again.
+/// Returns `None` without a `--bg` to replace, or the run would start itself again and again.
 fn with_id(mut args: Vec<OsString>, id: &str) -> Option<Vec<OsString>> {
     *args.iter_mut().find(|arg| *arg == "--bg" || *arg == "--background")? = format!("--run-id={id}").into();
     Some(args)

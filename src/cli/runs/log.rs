@@ -26,7 +26,7 @@ const LAST_BYTES: u64 = 4 * 1024;
 pub struct RunLog {
     file: File,
     run: Run,
-    /// /// An incomplete line.
+    /// An incomplete line.
     begun: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ impl RunLog {
         let mut tail = Vec::new();
         self.file.by_ref().take(PIECE).read_to_end(&mut tail)?;
         let ends = tail.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
-        // // The first line end is that of the last line itself.
+        // The first line end is that of the last line itself.
         let start = ends.skip(usize::from(tail.ends_with(b"\n"))).nth(lines.saturating_sub(1));
         let start = start.map_or(0, |at| at + 1) as u64;
         self.file.seek(SeekFrom::Start(from + start))?;
@@ -67,7 +67,7 @@ impl RunLog {
 
     pub fn follow(&mut self) -> Result<Run, Failure> {
         loop {
-            // // Read the state first, or output written just before the end would be lost.
+            // Read the state first, or output written just before the end would be lost.
             let now = record::read(self.run.path.clone()).unwrap_or_else(|| self.run.clone());
             self.print()?;
             if !now.running {
@@ -92,10 +92,10 @@ fn show(bytes: &[u8]) -> Result<(), Failure> {
     if bytes.is_empty() { Ok(()) } else { report::say(&String::from_utf8_lossy(bytes)) }
 }
 
-/// /// Forwards a foreground run's events, and writes to its log what it would print.
+/// Forwards a foreground run's events, and writes to its log what it would print.
 pub fn follow(mut events: UnboundedReceiver<Event>, record: &Path) -> UnboundedReceiver<Event> {
     let opened = record::new_log(record).and_then(|file| Ok((file.try_clone()?, file)));
-    // // A background run already has a log.
+    // A background run already has a log.
     let Ok((out, progress)) = opened else { return events };
     let (sender, receiver) = unbounded_channel();
     let (mut printer, mut answer) = (Human::new(out, progress, false), TurnAnswer::new(None));

@@ -1,4 +1,4 @@
-//! //! Runs of `exec`, batches and builds: their record, and how they continue in the background.
+//! Runs of `exec`, batches and builds: their record, and how they continue in the background.
 
 pub mod background;
 pub mod log;

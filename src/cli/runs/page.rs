@@ -125,7 +125,7 @@ impl RunPage {
         }
     }
 
-    /// /// Merged and discarded branches need no attention.
+    /// Merged and discarded branches need no attention.
     fn of_branch(&mut self, name: &str, branch: &str) {
         if !self.branches.iter().any(|one| one == branch) {
             return;
@@ -177,7 +177,7 @@ impl RunPage {
     fn of_build(&mut self) {
         let Some(id) = self.run.record.session.clone() else { return };
         let folder = BuildFolder::open(&self.run.record.folder, &id).ok();
-        // // A killed run has no report of its own; the file is from an earlier run.
+        // A killed run has no report of its own; the file is from an earlier run.
         let report = folder.filter(|_| self.run.end.is_some()).and_then(|folder| folder.read("report.md"));
         let section = report.as_deref().and_then(|text| text.split_once("\n## Checks\n"));
         let lines = section.map(|(_, rest)| rest.lines().take_while(|line| !line.starts_with('#')));

@@ -17,7 +17,7 @@ use guard::redact::detector;
 
 const TASK_CHARS: usize = 400;
 const MAX_BYTES: u64 = 64 * 1024;
-/// /// Older runs of a project are forgotten.
+/// Older runs of a project are forgotten.
 const KEPT: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct RunRecord {
     pub task: String,
     /// Where the user started it.
     pub folder: PathBuf,
-    /// /// `None` for a batch: each task has its own.
+    /// `None` for a batch: each task has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// Where its session or sessions worked, if elsewhere.
@@ -103,7 +103,7 @@ impl Run {
 pub struct HeldRun(File);
 
 impl HeldRun {
-    /// /// Returns `None` if it can't be recorded: `ps` doesn't show it then, and the session reports the disk's problem.
+    /// Returns `None` if it can't be recorded: `ps` doesn't show it then, and the session reports the disk's problem.
     fn begin(project_state: &Path, record: &RunRecord) -> Option<Self> {
         forget(project_state);
         create(&path_of(project_state, &record.id), record).ok()
@@ -125,7 +125,7 @@ impl HeldRun {
     }
 }
 
-/// /// For an interrupted run, the code that shells use for the signal; other codes stay.
+/// For an interrupted run, the code that shells use for the signal; other codes stay.
 pub fn code_by_signal(code: u8) -> u8 {
     signals::exit_code().filter(|_| code == ExitCode::Interrupted as u8).unwrap_or(code)
 }
@@ -176,7 +176,7 @@ pub fn everywhere() -> Vec<Run> {
     runs
 }
 
-/// /// The last started run that has a log.
+/// The last started run that has a log.
 pub fn newest() -> Result<Run, Failure> {
     let hint = "`mycode exec --bg \"task\"` starts one";
     everywhere()
@@ -185,7 +185,7 @@ pub fn newest() -> Result<Run, Failure> {
         .ok_or_else(|| Failure::usage("no run has a log", hint))
 }
 
-/// /// `wanted` is the id of a run or a session, or the start of one.
+/// `wanted` is the id of a run or a session, or the start of one.
 pub fn find(wanted: &str) -> Result<Run, Failure> {
     let hint = "`mycode ps --all` lists the runs";
     let names = |run: &Run| [Some(run.record.id.clone()), run.record.session.clone()];
@@ -212,7 +212,7 @@ pub fn read(path: PathBuf) -> Option<Run> {
     Some(Run { record, running: locked && end.is_none(), end, path })
 }
 
-/// /// Reads only surplus files, because every run starts with this.
+/// Reads only surplus files, because every run starts with this.
 fn forget(project_state: &Path) {
     let mut paths = files_of(project_state);
     // Ids begin with the date.

@@ -1,4 +1,4 @@
-//! //! What a session did since a given time: its answer, its checks with their results, and how it ended.
+//! What a session did since a given time: its answer, its checks with their results, and how it ended.
 
 use std::path::Path;
 

@@ -23,7 +23,7 @@ pub async fn roles(cli: &SharedArgs) -> Result<RoleSession, Failure> {
     Ok(assemble::roles(setup(cli, false, &SessionSelector::New).await?)?)
 }
 
-/// /// Fails if a rule of the command line names nothing.
+/// Fails if a rule of the command line names nothing.
 pub fn check_rules(cli: &SharedArgs) -> Result<(), Failure> {
     limits::parse(&[limits::flags(&cli.model)]).map(drop)
 }

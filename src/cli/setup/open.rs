@@ -111,7 +111,7 @@ pub fn has_goal(log: &Path) -> bool {
     reader::read(log).is_ok_and(|read| SessionReplay::of(&read.records).history.goal().is_some())
 }
 
-/// /// Also finds the session of a batch's task by its id.
+/// Also finds the session of a batch's task by its id.
 pub fn session_or_task(
     root: &Path,
     project_state: &Path,
@@ -141,7 +141,7 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
     let project_state = Paths::from_env().project(&root);
     let Some(id) = wanted else { return last(&project_state) };
     list::find(&project_state, id).or_else(|message| {
-        // // It may be a sub-agent's or a batch task's session, or by its full id one of another folder.
+        // It may be a sub-agent's or a batch task's session, or by its full id one of another folder.
         let elsewhere = || list::find(&list::project_of(&Paths::from_env().projects(), id)?, id).ok();
         sessions::find(&root, id).or_else(elsewhere).ok_or_else(|| no_session(message))
     })

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::connection::Client;
 
-/// After this, reading counts as "not open in the client", and writing as failed.
+/// After this, the file counts as not open in the client, and a write as failed.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub struct ClientFiles {
@@ -26,7 +26,7 @@ impl ClientFiles {
         Self { client, offered, session: OnceLock::new() }
     }
 
-    /// The text as the client shows it; `None` if it doesn't offer that or can't.
+    /// Returns `None` if the client can't.
     pub async fn read(&self, path: &Path) -> Option<String> {
         let session = self.session.get().filter(|_| self.offered.read_text_file)?;
         let params = ReadTextFileRequest::new(session.clone(), path);
@@ -34,7 +34,7 @@ impl ClientFiles {
         Some(timeout(TIMEOUT, answer).await.ok()?.ok()?.content)
     }
 
-    /// Has the client write the file; `false` if it doesn't offer that.
+    /// Returns `false` if the client doesn't offer it.
     pub async fn write(&self, path: &Path, text: &str) -> Result<bool, String> {
         let Some(session) = self.session.get().filter(|_| self.offered.write_text_file) else {
             return Ok(false);

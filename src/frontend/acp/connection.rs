@@ -54,7 +54,7 @@ impl Client {
         self.answer(id, Err::<(), _>(error));
     }
 
-    /// Asks the client; the question has been sent when this returns.
+    /// The question has been sent when this returns.
     pub fn ask<R: DeserializeOwned>(
         &self,
         method: &str,
@@ -75,7 +75,7 @@ impl Client {
     }
 }
 
-/// Large, since a prompt may contain pictures.
+/// Large, because a prompt may contain pictures.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, PartialEq)]

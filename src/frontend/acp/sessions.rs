@@ -29,7 +29,7 @@ pub struct SessionRequest {
     pub id: RequestId,
     pub which: Which,
     pub folder: PathBuf,
-    /// Beside `folder`, as with `--add-dir`.
+    /// In addition to `folder`, as with `--add-dir`.
     pub more: Vec<PathBuf>,
     pub mcp_servers: Vec<McpServer>,
     pub replay: bool,

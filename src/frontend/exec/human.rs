@@ -123,7 +123,7 @@ impl<O: Write, L: Write> Human<O, L> {
                 DiffLine::Row { sign: '-', text, .. } => rows.push((RED, format!("-{text}"))),
                 DiffLine::Row { text, .. } => rows.push((DIM, format!(" {text}"))),
                 DiffLine::Hunk(line) => rows.push((DIM, line.to_owned())),
-                // Of several files each is named.
+                // With several files, each is named.
                 DiffLine::Header(line) if !rows.is_empty() && line.starts_with("+++ ") => {
                     rows.push((DIM, line.to_owned()));
                 }

@@ -15,7 +15,7 @@ use base::protocol::approval::Question;
 use base::protocol::event::{Event, TurnEnd};
 use base::protocol::goal::GoalRound;
 
-/// The JSON Schema of these lines (`mycode schema events`); tests validate real streams with it.
+/// For `mycode schema events`; tests validate real streams with it.
 pub const SCHEMA: &str = include_str!("events.schema.json");
 
 pub struct Json<O> {

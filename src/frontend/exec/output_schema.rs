@@ -1,5 +1,5 @@
 //! The schema of an answer (`--output-schema`): instruction and validation. JSON Schema 2020-12 plus draft 7
-//! tuples, as far as Pydantic, Zod and OpenAI's structured outputs use it; other keywords are refused, since
+//! tuples, as far as Pydantic, Zod and OpenAI's structured outputs use it; other keywords are refused, because
 //! skipping a rule silently is worse. `jsonschema` (0.61.2) would add 5 MB to the binary.
 
 use std::slice;
@@ -32,7 +32,7 @@ impl OutputSchema {
         Ok(Self(Arc::new(schema)))
     }
 
-    /// For models that can be bound to it.
+    /// For models that support it.
     pub fn value(&self) -> Arc<Value> {
         Arc::clone(&self.0)
     }
@@ -76,7 +76,7 @@ fn check(root: &Value, schema: &Value, at: &str, depth: usize) -> Result<(), Str
         let members = || value.as_object().into_iter().flatten();
         let items = || value.as_array().into_iter().flatten();
         let is_list = |of: fn(&Value) -> bool| value.is_array() && items().all(of);
-        // Whether the value is one for this keyword, and what it must be.
+        // Whether the keyword's value is valid, and what it must be.
         let (fits, should) = match keyword.as_str() {
             "patternProperties"
                 if !value.is_object() || members().any(|(name, _)| Regex::new(name).is_err()) =>
@@ -316,7 +316,7 @@ impl Rules<'_> {
     }
 }
 
-/// Equality of JSON Schema: numbers by their value, so that 1.0 is 1.
+/// As JSON Schema has it: numbers are equal by value, so that 1.0 is 1.
 fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(a), Value::Number(b)) => {

@@ -26,7 +26,7 @@ const DENIAL: &str = "No user is available (headless). Continue without this cal
                       say so. The user can allow it with a higher --permission.";
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// There's no composer to return the prompt to; it stays in the session.
+/// The prompt stays in the session, because there's no composer to return it to.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
 /// `Text`: the answer on standard output, progress on standard error. `Answer`: without progress, but with warnings and
@@ -97,7 +97,6 @@ pub async fn run(
     run_with(ops, events, start, &mut *printer, interrupts(), schema).await
 }
 
-/// [`run`] with its environment passed in, for tests.
 pub async fn run_with(
     ops: UnboundedSender<Op>,
     mut events: UnboundedReceiver<Event>,
@@ -225,7 +224,7 @@ fn ended(reason: EndReason, denied: u32) -> TurnEnd {
     TurnEnd { reason, denied, ..TurnEnd::default() }
 }
 
-/// The engine ended silently: its own fault, unless it was interrupted.
+/// An engine that ended silently failed, unless it was interrupted.
 pub fn gone(interrupted: bool) -> EndReason {
     if interrupted {
         return INTERRUPTED;
@@ -251,14 +250,14 @@ mod tests {
         ExecStart::Prompt("task".to_owned(), Vec::new())
     }
 
-    /// Plays `script` and tells the exit code and the operations that were sent.
+    /// Returns the exit code and the operations that were sent.
     async fn play(script: Vec<Event>, interrupts: usize) -> (u8, Vec<Op>) {
         let (ops, mut sent) = unbounded_channel();
         let (tell, events) = unbounded_channel();
         for event in script {
             tell.send(event).unwrap_or_default();
         }
-        // With interrupts to come, the engine hangs; else it ends.
+        // With interrupts to come, the engine hangs; otherwise it ends.
         let open = (interrupts > 0).then_some(tell);
         let mut printer = Human::new(Vec::new(), Vec::new(), false);
         let outcome =
@@ -323,7 +322,7 @@ mod tests {
         );
     }
 
-    /// A printer that can't print: its reader has gone, or the disk is full.
+    /// Its reader is gone, or the disk is full.
     struct Closed(io::ErrorKind);
 
     impl Printer for Closed {

@@ -1,4 +1,4 @@
-//! What the model answers in a turn, and its one correction where it has to fit a schema.
+//! What the model answers in a turn, and its one correction if the answer must match a schema.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use base::text::human_tokens;
 pub struct TurnAnswer {
     schema: Option<OutputSchema>,
     pub said: ModelAnswer,
-    /// The last text was cut at the output limit; the next one goes on where it ends.
+    /// The last text was cut at the output limit; the next one continues it.
     cut: bool,
     before: Option<TurnEnd>,
     corrected: bool,
@@ -56,7 +56,7 @@ impl TurnAnswer {
         printer.event(&said)
     }
 
-    /// `Ok` is the end; `Err` if another turn follows, with what came of saying so.
+    /// Returns `Ok` at the end, and `Err` if another turn follows, with the result of submitting it.
     pub fn ended(
         &mut self,
         end: TurnEnd,

@@ -29,7 +29,7 @@ pub struct TurnStatus {
     /// The call the model is writing, and how many bytes have arrived.
     pub arriving: Option<(String, usize)>,
     pub retry: Option<RetryStatus>,
-    /// That the reply begins again was said.
+    /// The user was told that the reply starts over.
     pub begun_again: bool,
     pub silent: Option<Silent>,
 }
@@ -54,13 +54,13 @@ pub struct App {
     pub theme: Theme,
     pub look: Look,
     pub size: (u16, u16),
-    /// The connection is slow, so little of what is live is shown.
+    /// The connection is slow, so little of the live part is shown.
     pub slow: bool,
-    /// Lines that are printed with the next frames.
+    /// Lines still to be printed with the next frames.
     pub behind: usize,
-    /// Time since the start, set by the loop before each update.
+    /// Since the start; set by the loop before each update.
     pub now: Duration,
-    /// Whether the terminal has the focus; `None` if it doesn't report it.
+    /// `None` if the terminal doesn't report focus.
     pub focused: Option<bool>,
     pub typed_at: Duration,
     pub beat: usize,
@@ -82,26 +82,25 @@ pub struct App {
     pub sandbox_lacks: Option<String>,
     pub goal: Option<GoalState>,
     pub compacting: Option<Duration>,
-    /// Messages sent during a turn and not yet picked up.
+    /// Sent during a turn and not picked up yet.
     pub queued: Vec<String>,
     pub later: Vec<String>,
     pub stashed: Option<String>,
-    /// The message of a failed turn, back in the composer and not edited yet.
+    /// The message of a failed turn, in the composer and not edited yet.
     pub returned: Option<String>,
     /// Ctrl-X was pressed; Ctrl-E after it opens the editor.
     pub chord: bool,
-    /// Whether 1, 2 and 3 answer the welcome's question.
     pub offers_rules: bool,
-    /// Shown instead of the built-in prompt when a command started the turn.
+    /// Shown instead of the prompt when a command started the turn.
     pub turn_label: Option<&'static str>,
-    /// Changes of mode and permission not confirmed yet; until then, confirmations are outdated.
+    /// Changes of mode and permission that aren't confirmed yet; earlier confirmations are outdated.
     pub modes_sent: u32,
     pub permissions_sent: u32,
-    /// Said when it is confirmed: the administrator may allow less.
+    /// Announced when it is confirmed: the administrator may allow less.
     pub permission_asked: Option<Permission>,
-    /// Ctrl-C was pressed on an empty composer; until then, the next one quits.
+    /// Until then, a second Ctrl-C on the empty composer quits.
     pub quit_armed: Option<Duration>,
-    /// Esc was pressed while idle; until then, the next one clears the composer or opens the rewind list.
+    /// Until then, a second Esc clears the composer or opens the rewind list.
     pub escape_armed: Option<Duration>,
     pub hint: Option<String>,
     /// The row where the mouse button went down.
@@ -120,13 +119,12 @@ impl App {
         (self.look, self.theme) = (look, look.theme());
     }
 
-    /// Width of the composer's text; one cell stays free for the caret after a full row.
+    /// One cell stays free for the caret after a full row.
     pub fn composer_width(&self) -> usize {
         usize::from(self.size.0).saturating_sub(3).max(1)
     }
 
-    /// Whether the spinner must tick. A turn that waits for the user doesn't tick, except to time a single
-    /// letter that may be an answer.
+    /// While a question waits, the spinner only times a single letter that may be an answer.
     pub fn needs_tick(&self) -> bool {
         self.questions.first().is_some_and(OpenQuestion::waits)
             || (self.turn.is_some() && self.questions.is_empty())
@@ -142,7 +140,7 @@ impl App {
         self.outbox.push(cmd);
     }
 
-    /// Shown at once, since keys come faster than the agent answers.
+    /// Shown at once, because keys come faster than the agent answers.
     pub fn set_mode(&mut self, mode: Mode) {
         if let Some(session) = &mut self.session {
             session.mode = mode;
@@ -282,7 +280,7 @@ impl App {
         self.todos = todos;
     }
 
-    /// Counts streamed bytes; `None` resets the count because reported figures now include them.
+    /// `None` resets the count: the reported figures now include it.
     pub fn streams(&mut self, bytes: Option<usize>) {
         if let Some(turn) = &mut self.turn {
             turn.streamed = bytes.map_or(0, |bytes| turn.streamed + bytes);

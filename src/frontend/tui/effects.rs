@@ -43,7 +43,6 @@ pub fn keep_theme(config: &Path, name: ThemeName) -> Option<Msg> {
     Some(Msg::Event(Box::new(Event::Notice { level: Level::Warning, text })))
 }
 
-/// `folder` is the workspace.
 pub fn complete_shell(before: String, folder: &Path) -> Msg {
     let (at, program) = last_word(&before);
     let words = candidates(&before[at..], program, folder);
@@ -122,7 +121,7 @@ pub async fn edit(file: &Path) -> Result<(), String> {
     }
 }
 
-/// Edits `text` in the editor, through a temporary file in `folder`.
+/// Uses a temporary file in `folder`.
 pub async fn compose(folder: &Path, text: &str) -> Result<String, String> {
     let path = folder.join(format!("text-{}.md", std::process::id()));
     if programs::editor(&path).is_none() {
@@ -146,7 +145,6 @@ fn keep(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), String> {
     atomic_write::write_private(path, bytes, Expect::Anything).map_err(|error| error.to_string())
 }
 
-/// Saves the clipboard's picture in `folder`. Blocks.
 pub fn paste_picture(folder: &Path) -> Result<String, String> {
     let programs = clipboard_programs();
     if programs.is_empty() {

@@ -29,10 +29,9 @@ pub enum Msg {
 pub enum Cmd {
     Send(Op),
     Print(TranscriptEntry),
-    /// Take back so many parts of an answer that were printed last, if they are still in sight.
+    /// Remove the last printed parts of an answer, if they are still visible.
     Withdraw(usize),
-    /// Scroll everything visible into the scrollback and start at the top of an empty screen.
-    /// `forget`: what was printed so far was rewound, and is not printed again.
+    /// Scroll everything into the scrollback. `forget`: what was printed was rewound, so don't print it again.
     ClearScreen {
         forget: bool,
     },

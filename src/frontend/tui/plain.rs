@@ -28,10 +28,9 @@ use base::system::os::Signal;
 use base::text;
 
 const WIDTH: u16 = 80;
-/// Effectively unlimited: all rows of a question or a page.
 const ROWS: u16 = u16::MAX;
 const LIST_ROWS: usize = 13;
-/// What "12. " takes more than the mark of a row.
+/// How much wider "12. " is than a row's mark.
 const NUMBER: usize = 2;
 const REASONING_CHARS: usize = 240;
 /// How long to wait for a command's answer before printing a list or taking a script's next line.
@@ -39,7 +38,7 @@ const ANSWER: Duration = Duration::from_millis(300);
 const NEXT_PIECE: Duration = Duration::from_millis(50);
 const NO_COLORS: &str = "Plain mode has no colors.";
 
-/// Runs the chat until it ends; returns why, and the open session. `Control::Shutdown` has been sent by then.
+/// Returns why it ended, and the open session. `Control::Shutdown` has been sent by then.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
@@ -79,7 +78,7 @@ struct PlainChat {
     asked: Option<u64>,
     prompted: bool,
     rewound: bool,
-    /// A resumed session is being printed; its calls come with no event of their own.
+    /// A resumed session is being printed, without events for its calls.
     replays: bool,
     at_terminal: bool,
     quit: bool,
@@ -141,7 +140,7 @@ impl PlainChat {
         self.replays = matches!(event, Event::History(_));
         match &event {
             Event::Rewound(done) => self.rewound = done.part.conversation(),
-            // What is left was read out before.
+            // The remaining history was already read out.
             Event::History(_) if std::mem::take(&mut self.rewound) => return,
             Event::ToolStarted { .. }
             | Event::ToolDone { .. }
@@ -229,7 +228,7 @@ impl PlainChat {
         self.app.now = self.start.elapsed();
         let commands = update(&mut self.app, msg);
         let text = match &mut self.app.popup {
-            // What is typed here can be seen.
+            // Keys typed here would be visible.
             Some(Popup::Keys(_)) => Some("`mycode login` in your shell saves an API key.".to_owned()),
             Some(Popup::Theme(_)) => Some(NO_COLORS.to_owned()),
             Some(Popup::Pager(pager)) => pager.text(),

@@ -1,4 +1,4 @@
-//! What is printed above the composer, in order, and its lines that no frame has carried yet.
+//! What is printed above the composer, in order, and its lines that are still waiting for a frame.
 
 use std::collections::VecDeque;
 
@@ -7,15 +7,15 @@ use ratatui::text::Line;
 use crate::tui::render::theme::Theme;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 
-/// Entries kept to be wrapped again for another width; the transcript view has all.
+/// Entries kept for rewrapping; the transcript view has all.
 const KEPT: usize = 4_000;
 
 #[derive(Default)]
 pub struct PrintQueue {
     entries: VecDeque<TranscriptEntry>,
-    /// How many of `entries`, at its end, have no lines yet.
+    /// How many of the last `entries` have no lines yet.
     fresh: usize,
-    /// For the next frames, as one can't carry all.
+    /// They wait for the next frames, because one can't carry all.
     pub lines: VecDeque<Line<'static>>,
     last: Option<TranscriptKind>,
 }
@@ -30,7 +30,6 @@ impl PrintQueue {
         self.entries.clear();
     }
 
-    /// Makes lines of what is new.
     pub fn render(&mut self, width: usize, theme: Theme) {
         let lines = self.last_lines(self.fresh, self.last, width, theme);
         self.lines.extend(lines);
@@ -42,15 +41,13 @@ impl PrintQueue {
         }
     }
 
-    /// Makes lines of everything, for another width.
     pub fn render_anew(&mut self, width: usize, theme: Theme) {
         (self.fresh, self.last) = (self.entries.len(), None);
         self.lines.clear();
         self.render(width, theme);
     }
 
-    /// After an interruption, a slow terminal would print for long what the user didn't want to wait for: more than `most` lines
-    /// are left out.
+    /// After an interruption, skips more than `most` lines: on a slow terminal the user would have to wait for them.
     pub fn skip(&mut self, most: usize, width: usize, theme: Theme) {
         self.render(width, theme);
         if self.lines.len() > most {
@@ -59,7 +56,7 @@ impl PrintQueue {
         }
     }
 
-    /// The lines of the last `count` entries, behind one of the kind `before`.
+    /// The lines of the last `count` entries; `before` is the kind of the entry before them.
     pub fn last_lines(
         &self,
         count: usize,
@@ -75,7 +72,7 @@ impl PrintQueue {
         lines
     }
 
-    /// Of the entry before the last `count`.
+    /// The kind of the entry before the last `count`.
     pub fn kind_before(&self, count: usize) -> Option<TranscriptKind> {
         let at = self.entries.len().checked_sub(count + 1)?;
         self.entries.get(at).map(TranscriptEntry::kind)

@@ -28,14 +28,14 @@ use base::protocol::event::{Event, Level, SessionInfo};
 use base::protocol::op::{Control, Op, Quick};
 use base::system::os::{self, Signal};
 
-/// Between frames after keys: at most 60 per second.
+/// At most 60 frames per second.
 const FRAME: Duration = Duration::from_millis(16);
 const BEAT: Duration = Duration::from_millis(100);
 const DRAFT: Duration = Duration::from_millis(700);
 const PANICKED: &str = "Internal error; its message is in the scrollback above. Please report it.";
 /// Events processed before keys get a turn again.
 const BATCH: usize = 64;
-/// How long the width must stay the same before everything is wrapped for it.
+/// How long the width must stay the same before everything is rewrapped.
 const SETTLED: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,15 +46,14 @@ pub enum TuiOutcome {
     Killed,
 }
 
-/// Runs the interface until it ends; returns why, and the open session. By then `Control::Shutdown` has been sent
-/// and the terminal is restored. Call [`setup::usable`] first.
+/// `Control::Shutdown` has been sent and the terminal is restored when it returns. Call [`setup::usable`] first.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
     settings: ScreenSettings,
 ) -> io::Result<(TuiOutcome, Option<SessionInfo>)> {
-    // Before querying the size, or a resize until the first key wait would be missed.
+    // Before querying the size, or a resize before the first key would be missed.
     let resized = signals::any([Signal::WINCH]);
     let greeting = setup::enter(settings.mouse)?;
     let _restore = Restore;
@@ -120,10 +119,9 @@ struct FrontEnd {
     ops: UnboundedSender<Op>,
     start: Instant,
     queue: PrintQueue,
-    /// When to wrap everything for the new width.
     rewrap_at: Option<Instant>,
     shown: Drawing,
-    /// When the connection has transmitted the last frames. Before that, a key changes only the composer.
+    /// When the connection has transmitted the last frames. Until then, a key changes only the composer.
     complete_at: Instant,
     typed: bool,
     edited: Option<Cmd>,
@@ -154,7 +152,7 @@ impl FrontEnd {
         let mut killed = setup::killed();
         let mut stop = signals::any([Signal::TSTP]);
         let mut continued = signals::any([Signal::CONT]);
-        // Without a SIGHUP the key reader alone would spin.
+        // Without a SIGHUP, the key reader would spin.
         let gone = os::input_hung_up();
         tokio::pin!(gone);
         let mut paste_detector = PasteDetector::default();
@@ -162,7 +160,7 @@ impl FrontEnd {
         let mut last_frame = Instant::now();
         let mut next_beat = Instant::now();
         let mut dirty = false;
-        // Our own Ctrl-Z stops the process group; the signal we get back isn't a second request.
+        // The signal caused by our own Ctrl-Z isn't a second request.
         let mut own_stop = false;
         let mut own_continue = false;
         loop {
@@ -325,9 +323,9 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Returns whether everything is shown: `for_key`, what is above the composer may wait for the next frame.
+    /// Returns whether everything is shown. `for_key`: the part above the composer may wait for the next frame.
     fn draw(&mut self, for_key: bool) -> io::Result<bool> {
-        // Queried before each frame, as the resize signal may arrive later.
+        // Before each frame, because the resize signal may arrive later.
         let (columns, rows) = crossterm::terminal::size()?;
         let resized = (columns, rows) != self.app.size;
         if resized {
@@ -343,7 +341,7 @@ impl FrontEnd {
         let due = self.rewrap_at.take_if(|at| Instant::now() >= *at && !picture.popup).is_some()
             && self.screen.is_torn();
         if self.app.shows_list() {
-            // What was printed last stays in sight.
+            // Keep the last printed lines visible.
             let free = usize::from(self.screen.room()).saturating_sub(picture.lines.len());
             let mut above = self.queue.last_lines(free, None, width, self.app.theme);
             let hidden = above.len().saturating_sub(free);

@@ -64,7 +64,7 @@ pub async fn check(findings: &mut Findings<'_>) {
             if let Some(advice) = found.advice {
                 findings.line("", advice);
             }
-            // // A script's replies are meant for its session.
+            // A script's replies are meant for its session.
             if provider.kind != ProviderKind::Scripted {
                 match greet(provider).await {
                     Ok(took) => findings.line("answers", format!("yes, in {:.1} s", took.as_secs_f64())),

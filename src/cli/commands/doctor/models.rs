@@ -25,7 +25,7 @@ pub struct ModelsArgs {
 pub async fn run(cli: &SharedArgs, args: &ModelsArgs) -> Result<(), Failure> {
     let mut loaded = open::open(&cli.model, Permission::Ask)?.loaded;
     if loaded.provider_error.is_some() && cli.model.model.is_none() {
-        // // The user is looking for a model, so none has to be set.
+        // The user is looking for a model, so none has to be set.
         let model = Some("(none set)".to_owned());
         loaded = open::open(&ModelArgs { model, ..cli.model.clone() }, Permission::Ask)?.loaded;
     }
@@ -39,7 +39,7 @@ pub async fn run(cli: &SharedArgs, args: &ModelsArgs) -> Result<(), Failure> {
         let at = |settings: &ProviderSettings| Vendor::at(&settings.base_url) == Some(vendor);
         !places.iter().any(|(other, settings)| *other == Some(vendor) || at(settings))
     });
-    // // ChatGPT needs a sign-in, not a variable.
+    // ChatGPT needs a sign-in, not a variable.
     let keys: Vec<&str> =
         missing.map(|vendor| vendor.keys[0].as_str()).filter(|key| *key != "CHATGPT_SIGN_IN").collect();
     let mut out = lists.concat();

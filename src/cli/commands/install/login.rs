@@ -49,7 +49,7 @@ async fn key_from_page(vendor: &str) -> Result<Secret, String> {
     request.key(&redirect(&listener, ("/callback", None)).await?).await
 }
 
-/// /// Signs in with a vendor's account; returns whose it is.
+/// Signs in with a vendor's account; returns whose it is.
 async fn account(vendor: &Vendor) -> Result<String, String> {
     let (listener, port) = listener().await?;
     let request = AccountSignIn::begin(&Paths::from_env().config, vendor, port).await?;

@@ -18,7 +18,7 @@ pub fn run() -> Result<(), Failure> {
 fn way(exe: &Path, source: &Path, exists: &dyn Fn(&Path) -> bool) -> (String, String) {
     let folder = exe.parent().unwrap_or(Path::new("/"));
     let within = |part: &str| exe.to_string_lossy().contains(part);
-    // // Build folders have a `deps` folder; cargo copies only installed programs elsewhere.
+    // Build folders have a `deps` folder; cargo copies only installed programs elsewhere.
     if exists(&folder.join("deps")) && exists(&source.join("Cargo.toml")) {
         let source = source.display();
         return (
@@ -51,7 +51,7 @@ fn way(exe: &Path, source: &Path, exists: &dyn Fn(&Path) -> bool) -> (String, St
     ("installed by hand".to_owned(), command)
 }
 
-/// /// Cargo records the source: `mycode 0.1.0 (path+file:///src)`, `(git+https://…#commit)` or `(registry+https://…)`.
+/// Cargo records the source: `mycode 0.1.0 (path+file:///src)`, `(git+https://…#commit)` or `(registry+https://…)`.
 fn by_cargo(root: &Path) -> String {
     let list = file::small_text(&root.join(".crates2.json"), MAX_LIST_BYTES).unwrap_or_default();
     let list: serde_json::Value = serde_json::from_str(&list).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! //! `mycode mcp`: manages other servers, and serves as one.
+//! `mycode mcp`: manages other servers, and serves as one.
 
 pub mod manage;
 pub mod open;

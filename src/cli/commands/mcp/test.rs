@@ -35,7 +35,7 @@ pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
         let server = Server::at(name, headers, oauth);
         opened.place.state = opened.place.state.join("tried");
         let tried = one(&opened.place, server.clone(), args).await;
-        // // Keep nothing of a server that is only being tried.
+        // Keep nothing of a server that is only being tried.
         let _ = std::fs::remove_dir_all(opened.place.folder_of(&server));
         return tried;
     }
@@ -121,7 +121,7 @@ fn caller() -> Caller {
     Caller { progress: Arc::new(progress), asker: Some(Arc::new(Defaults)) }
 }
 
-/// /// Answers a server's questions with the server's own defaults.
+/// Answers a server's questions with the server's own defaults.
 struct Defaults;
 
 impl Asker for Defaults {

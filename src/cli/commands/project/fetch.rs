@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 200 * 1024 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginSource {
     at: At,
-    /// /// The plugin's folder in it.
+    /// The plugin's folder in it.
     below: String,
 }
 
@@ -70,7 +70,7 @@ impl PluginSource {
         Ok(Self { at: At::Repository { url, commit: commit.map(str::to_owned) }, below: String::new() })
     }
 
-    /// /// Accepts only names and versions, not npm's addresses, folders and options.
+    /// Accepts only names and versions, not npm's addresses, folders and options.
     fn package(spec: String, registry: Option<String>) -> Result<Self, Failure> {
         let (name, version) = match spec.rsplit_once('@') {
             Some((name, version)) if !name.is_empty() => (name, version),
@@ -92,7 +92,7 @@ impl PluginSource {
         Err(Failure::usage(format!("'{spec}' isn't an npm package"), hint))
     }
 
-    /// /// The source that an entry of a marketplace's list names; `market` was found in `here`.
+    /// The source that an entry of a marketplace's list names; `market` was found in `here`.
     pub fn of_entry(entry: &Value, market: &Value, here: &Self) -> Result<Self, String> {
         let text = |key: &str| entry[key].as_str().map(str::to_owned);
         let local =
@@ -120,7 +120,7 @@ impl PluginSource {
         Ok(Self { below: text("path").unwrap_or_default(), ..source })
     }
 
-    /// /// The folder, if both are in the same repository.
+    /// The folder, if both are in the same repository.
     pub fn within(&self, other: &Self) -> Option<String> {
         (self.at == other.at).then(|| self.below.clone())
     }
@@ -152,7 +152,7 @@ pub async fn fetch(source: &PluginSource, into: &Path) -> Result<FetchedPlugin, 
     Ok(FetchedPlugin { root: inside(into, &source.below)?, version })
 }
 
-/// /// A folder named in a list; it must be inside `root`.
+/// A folder named in a list; it must be inside `root`.
 pub fn inside(root: &Path, below: &str) -> Result<PathBuf, Failure> {
     let named = Path::new(below);
     let stays = named.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -164,7 +164,7 @@ pub fn inside(root: &Path, below: &str) -> Result<PathBuf, Failure> {
     Err(Failure::task(format!("the repository has no folder {below}"), hint))
 }
 
-/// /// Skips `.git` and links. Returns the name and hash of each file, in order.
+/// Skips `.git` and links. Returns the name and hash of each file, in order.
 fn copy(from: &Path, to: &Path) -> Result<String, Failure> {
     let (mut names, mut files, mut bytes) = (String::new(), 0, 0);
     let entries = WalkDir::new(from).sort_by_file_name().into_iter();
@@ -197,7 +197,7 @@ async fn package(spec: &str, registry: Option<&str>, into: &Path) -> Result<Stri
     npm.args(registry.map(|url| format!("--registry={url}"))).arg(spec);
     let packed: Value = serde_json::from_str(&output(npm, "npm").await?).unwrap_or_default();
     let text = |key: &str| packed[0][key].as_str().unwrap_or_default().to_owned();
-    // // For scoped names, npm may report a file name with a slash.
+    // For scoped names, npm may report a file name with a slash.
     let named = text("filename").replace('@', "").replace('/', "-");
     let mut tar = Command::new("tar");
     tar.arg("-xzf").arg(work.join(named)).args(["--strip-components=1", "-C"]).arg(&unpacked);
@@ -235,14 +235,14 @@ async fn commit_of(url: &str, wanted: Option<&str>, into: &Path) -> Result<Strin
     let shallow = git(into, &["fetch", "-q", "--depth", "1", "--no-tags", "--", url, wanted]).await;
     let at = match shallow {
         Ok(_) => "FETCH_HEAD",
-        // // Not every server serves a commit by its hash.
+        // Not every server serves a commit by its hash.
         Err(_) if wanted.len() == 40 => {
             git(into, &["fetch", "-q", "--", url, "+refs/heads/*:refs/remotes/all/*"]).await?;
             wanted
         }
         Err(failure) => return Err(failure),
     };
-    // // Check out links as text files, so that none leads outside.
+    // Check out links as text files, so that none leads outside.
     git(into, &["-c", "core.symlinks=false", "checkout", "-q", "--detach", at]).await?;
     let commit = git(into, &["rev-parse", "HEAD"]).await?;
     fs::remove_dir_all(into.join(".git"))?;

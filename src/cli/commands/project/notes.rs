@@ -309,7 +309,7 @@ fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> 
         let hint = "set EDITOR, or say what to change: --title, --content, --type, --tag, --file";
         return Err(Failure::usage("no editor is set", hint));
     };
-    // // Refuses links and binary files before an editor follows or damages them.
+    // Refuses links and binary files before an editor follows or damages them.
     store.text(note)?;
     let status =
         editor.status().or_task(format!("the editor '{name}' can't be started"), "correct EDITOR")?;

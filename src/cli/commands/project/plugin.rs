@@ -20,7 +20,7 @@ use base::{file, path, sanitize};
 
 const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-/// /// Keys of a manifest or a list's entry that we use or that are only descriptive.
+/// Keys of a manifest or a list's entry that we use or that are only descriptive.
 const UNDERSTOOD: &str = "$schema name displayName version description author homepage repository license keywords metadata \
     category tags source strict relevance defaultEnabled headers headersHelper experimental commands agents skills hooks \
     mcpServers lspServers onlyNamedSkills";
@@ -104,7 +104,7 @@ struct Found {
     manifest: Value,
 }
 
-/// /// Fetches a plugin, through a marketplace's list if needed.
+/// Fetches a plugin, through a marketplace's list if needed.
 async fn find(source: &PluginSource, name: Option<&str>, into: &Path) -> Result<Found, Failure> {
     let (mut source, mut entry) = (source.clone(), json!({}));
     for step in 0..MAX_STEPS {
@@ -121,7 +121,7 @@ async fn find(source: &PluginSource, name: Option<&str>, into: &Path) -> Result<
         match PluginSource::of_entry(&entry["source"], &market, &source) {
             Err(why) => return Err(unusable(&why)),
             Ok(next) => match next.within(&source) {
-                // // In another folder of what was just fetched.
+                // In another folder of what was just fetched.
                 Some(below) => {
                     let below = fetch::inside(&root, &below)?;
                     let own = read(&below.join(MANIFEST))?;
@@ -136,7 +136,7 @@ async fn find(source: &PluginSource, name: Option<&str>, into: &Path) -> Result<
     Err(unusable("its list points to another list"))
 }
 
-/// /// The manifest, completed by the marketplace's entry, which may replace it.
+/// The manifest, completed by the marketplace's entry, which may replace it.
 fn merged(own: Value, entry: &Value) -> Value {
     let mut manifest = entry.as_object().cloned().unwrap_or_default();
     if manifest.contains_key("skills") {
@@ -167,7 +167,7 @@ fn read(path: &Path) -> Result<Option<Value>, Failure> {
         .map_err(|error| unusable(&format!("its {name} is not valid JSON: {error}")))
 }
 
-/// /// Moves a fetched plugin to its place, replacing an earlier version.
+/// Moves a fetched plugin to its place, replacing an earlier version.
 fn place(folder: &Path, written: &str, found: Found) -> Result<Plugin, Failure> {
     let Found { root, version, name, manifest } = found;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -175,7 +175,7 @@ fn place(folder: &Path, written: &str, found: Found) -> Result<Plugin, Failure> 
         return Err(unusable("its name may have letters, digits, - and _ only"));
     }
     let target = folder.join(&name);
-    // // Outside the checkout: a plugin is active only once its record exists.
+    // Outside the checkout: a plugin is active only once its record exists.
     let record = PluginRecord { name: name.clone(), source: written.to_owned(), version, manifest };
     let kept = folder.join(format!("{name}.json"));
     file::remove(&kept)?;
@@ -220,7 +220,7 @@ fn described(plugin: &Plugin) -> String {
     lines
 }
 
-/// /// What a plugin has that we don't support.
+/// What a plugin has that we don't support.
 fn unused(plugin: &Plugin) -> Vec<String> {
     let (root, manifest) = (&plugin.root, &plugin.record.manifest);
     let keys = |value: &Value| value.as_object().into_iter().flat_map(Map::keys).cloned().collect::<Vec<_>>();

@@ -25,7 +25,7 @@ use provider::unconfigured;
 const BUFFER_BYTES: usize = 64 * 1024;
 
 pub async fn run(cli: &SharedArgs) -> Result<u8, Failure> {
-    // // Report mistakes at once, not in the first session.
+    // Report mistakes at once, not in the first session.
     agent_setup::check_rules(cli)?;
     let input = BufReader::with_capacity(BUFFER_BYTES, tokio::io::stdin());
     let source = Arc::new(Source { model: cli.model.clone() });
@@ -67,7 +67,7 @@ impl Source {
         if setup.loaded.provider.is_none() {
             return Err(no_model());
         }
-        // // The editor's servers come last, so that they win over others of the same name.
+        // The editor's servers come last, so that they win over others of the same name.
         setup.loaded.own.mcp.extend((!mcp_servers.is_empty()).then(|| acp_editor::servers(&mcp_servers)));
         setup.editor = Some(Arc::new(Editor(files)));
         setup.session_id = begins_as;
@@ -125,7 +125,7 @@ fn canonical(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-/// /// Returns `false` for a session that was never prompted: nothing of it is stored.
+/// Returns `false` for a session that was never prompted: nothing of it is stored.
 fn stored_in(folder: &Path, id: &str) -> Result<bool, Error> {
     let paths = Paths::from_env();
     let project = paths.project(&canonical(folder));

@@ -101,7 +101,7 @@ async fn find(root: &Path, name: &str) -> Result<String, Failure> {
     }
 }
 
-/// /// Finds the branch, and commits what an interrupted task left in its folder, so that it isn't lost.
+/// Finds the branch, and commits what an interrupted task left in its folder, so that it isn't lost.
 async fn settled(root: &Path, name: &str) -> Result<String, Failure> {
     let name = find(root, name).await?;
     if folder_of(root, &name).join(".git").exists() {

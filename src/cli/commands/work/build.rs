@@ -131,7 +131,7 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
             Some((_, code)) if args.json => Ok(code),
             Some((text, code)) => report::say(&text).map(|()| code),
         };
-        // // A paused or interrupted build continues there.
+        // A paused or interrupted build continues there.
         let ended = args.pause_after.is_none() && matches!(result, Ok(0 | 11));
         if let Some(tree) = tree.filter(|_| ended) {
             tree.end(&asked, &result).await?;
@@ -157,7 +157,7 @@ pub async fn drive(
     done
 }
 
-/// /// The first interrupt cancels the work; returns `None` after a second one.
+/// The first interrupt cancels the work; returns `None` after a second one.
 pub async fn until_second_interrupt<T>(
     work: impl Future<Output = T>,
     cancel: &CancellationToken,

@@ -102,7 +102,7 @@ pub async fn chat(
     })
 }
 
-/// /// By option, by `MYCODE_PLAIN=1`, or because the terminal can't do more.
+/// By option, by `MYCODE_PLAIN=1`, or because the terminal can't do more.
 fn is_plain(cli: &SharedArgs) -> bool {
     cli.plain || is_plain_set()
 }

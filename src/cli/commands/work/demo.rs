@@ -133,7 +133,7 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
     let workspace = folder.join("basket").canonicalize()?;
     let home = folder.join("home");
     let paths = Paths { config: home.clone(), state: home.join("state") };
-    // // On a screen, questions are part of the demo.
+    // On a screen, questions are part of the demo.
     let permission = if screen { Permission::Ask } else { Permission::Auto };
     let flags = Raw {
         provider: Some(ProviderKind::Scripted),

@@ -112,7 +112,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// /// The phases that the last session left, starting with the interrupted or first undone one.
+/// The phases that the last session left, starting with the interrupted or first undone one.
 fn left_of_last(opened: &OpenedProject, args: &MaintainArgs) -> Result<Maintain, Failure> {
     let hint = "start one with `mycode maintain \"task\"`";
     let none = || Failure::usage("the last session isn't a maintenance session", hint);

@@ -19,7 +19,7 @@ const TASK_CHARS: usize = 60;
 const STATE_CHARS: usize = 75;
 const SHOWN_LINES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(50);
-/// /// Finishing a step or ending a command may take this long.
+/// Finishing a step or ending a command may take this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Args, Debug)]

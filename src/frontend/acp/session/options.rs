@@ -15,7 +15,6 @@ use base::protocol::op::{Op, Quick};
 pub const MODE: &str = "mode";
 pub const MODEL: &str = "model";
 
-/// Names of levels and modes, as the client shows them, and what they are.
 const WAYS: [(&str, &str, &str); 8] = [
     ("ask", "Ask", "Asks before each change and command"),
     ("accept-edits", "Accept edits", "Edits files in this folder, and asks before each command"),
@@ -27,7 +26,7 @@ const WAYS: [(&str, &str, &str); 8] = [
     ("analyze", "Analyze", "Looks for problems; changes nothing"),
 ];
 
-/// The mode, and the level that is chosen with it.
+/// The mode, and the level that comes with it.
 pub fn named(id: &str) -> Option<(Mode, Option<Permission>)> {
     WAYS.iter().find(|(known, ..)| *known == id)?;
     match id.parse() {

@@ -19,7 +19,6 @@ use crate::acp::updates::tool_call;
 use base::config::settings::Permission;
 use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
 
-/// Sent to the model when the client can't show its question.
 const NOT_SHOWN: &str =
     "The user's editor cannot show this question. Ask it at the end of your answer, and stop there.";
 

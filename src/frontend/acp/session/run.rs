@@ -41,7 +41,7 @@ pub struct Session {
     pub translator: Translator,
     pub options: Options,
     own_commands: Vec<CommandRow>,
-    /// The session is empty; its first prompt becomes the title.
+    /// The first prompt becomes the title.
     untitled: bool,
     busy: Option<Busy>,
     waiting: VecDeque<Waiting>,

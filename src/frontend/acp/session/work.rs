@@ -70,18 +70,17 @@ pub enum EndsWith {
     Turn,
     Compaction,
     Notice,
-    /// What was asked for: rows, the ledger or changes.
+    /// Rows, the ledger or changes.
     Answer,
 }
 
 impl EndsWith {
-    /// Answered at once, so there's nothing to interrupt.
     pub fn is_quick(self) -> bool {
         !matches!(self, Self::Turn | Self::Compaction)
     }
 }
 
-/// Name, arguments, help, what it asks with its arguments, and what answers it.
+/// Name, arguments, help, its operation, and what answers it.
 type CommandLine = (&'static str, &'static str, &'static str, fn(&str) -> Op, EndsWith);
 
 #[rustfmt::skip]

@@ -29,7 +29,7 @@ pub fn text(text: impl Into<String>) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
 }
 
-/// Verbatim output in a fence long enough not to be closed by it.
+/// In a fence long enough not to be closed by the output.
 pub fn fenced(output: &str) -> ContentBlock {
     let mut fence = "```".to_owned();
     while output.contains(&fence) {

@@ -21,7 +21,7 @@ pub struct Translator {
     client: ClientSessionCapabilities,
     /// Numbers live messages; those of a stored session have other ids.
     message: u64,
-    /// Whether part of the current message or thought was already sent.
+    /// Whether part of the current message was already sent.
     said: bool,
     thought: bool,
     calls: HashSet<Arc<str>>,
@@ -64,7 +64,7 @@ impl Translator {
         self.alone(|now| SessionUpdate::UserMessageChunk(now.chunk("message", text)))
     }
 
-    /// A notice for the user. Clients without notices get errors as messages and warnings as thoughts.
+    /// Clients without notices get errors as messages and warnings as thoughts.
     pub fn notice(&mut self, level: Level, text: &str) -> Option<SessionUpdate> {
         if self.client.notices.is_some() {
             let severity = match level {
@@ -140,7 +140,7 @@ impl Translator {
         }
     }
 
-    /// A finished message or thought, sent in full if nothing was streamed.
+    /// A finished message or thought is sent in full if nothing was streamed.
     fn item(&mut self, item: &Item) -> Vec<SessionUpdate> {
         let update = match item {
             Item::Assistant { text, .. } => (!std::mem::take(&mut self.said)).then(|| self.said(&**text)),

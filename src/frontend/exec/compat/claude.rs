@@ -42,7 +42,7 @@ pub struct Claude<O> {
     commands: Arc<[CommandRow]>,
     /// Calls without a result: name and arguments.
     calls: HashMap<Arc<str>, (String, Value)>,
-    /// Of the messages until the next result of a call.
+    /// Shared by the messages until the next result of a call.
     message_id: String,
     partial: PartialMessage,
     denials: Vec<Value>,
@@ -50,7 +50,7 @@ pub struct Claude<O> {
     window: WindowState,
     used_by_model: BTreeMap<String, (Usage, f64, u64)>,
     worked_ms: u64,
-    /// Of MCP servers that were used or switched; the others are pending.
+    /// MCP servers that were used or switched; the others are pending.
     pub mcp_states: HashMap<String, &'static str>,
 }
 
@@ -133,7 +133,7 @@ impl<O: Write> Claude<O> {
         })
     }
 
-    /// Which servers there are now, where the answer tells it.
+    /// Updates the servers' states from an answer that lists them.
     pub fn mcp_answered(&mut self, answer: &Result<Value, String>) {
         let Ok(answer) = answer else { return };
         let names = |key: &str| {
@@ -365,7 +365,6 @@ fn result_message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, mod
     message
 }
 
-/// The subtype, and the terminal reason.
 fn names(reason: &EndReason) -> (&'static str, &'static str) {
     match reason {
         EndReason::Done => ("success", "completed"),
@@ -389,7 +388,7 @@ fn assistant_message(id: &str, model: &str, content: Vec<Value>) -> Value {
     })
 }
 
-/// Claude counts what came from the cache apart.
+/// Claude counts cached tokens separately.
 fn uncached(usage: &Usage) -> u64 {
     usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write)
 }
@@ -406,7 +405,7 @@ fn usage(usage: &Usage) -> Value {
 struct PartialMessage {
     begun: bool,
     blocks: usize,
-    /// The kind of the block that grows.
+    /// The kind of the open block.
     open: Option<&'static str>,
 }
 

@@ -18,7 +18,7 @@ pub struct Codex<O> {
     out: O,
     announced: (bool, bool),
     items: u64,
-    /// Calls that began: their item without its state.
+    /// Calls that began, without their state.
     running: HashMap<Arc<str>, Value>,
     todo_list: Option<Value>,
     answer: String,
@@ -155,7 +155,7 @@ impl<O: Write> Printer for Codex<O> {
     }
 
     fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, _: u8) -> io::Result<()> {
-        // Readers parse the last message as it is, so that it has to be the JSON alone.
+        // Readers parse the last message, so it must be the JSON alone.
         let said: Option<Value> = serde_json::from_str(&self.answer).ok();
         if let Some(json) = answer.output.as_ref().filter(|json| said.as_ref() != Some(*json)) {
             self.said("agent_message", &json.to_string())?;

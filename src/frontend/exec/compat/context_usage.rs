@@ -24,7 +24,7 @@ pub fn context_usage(view: &LedgerView, model: &str) -> Value {
     let names = view.rows.iter().filter(|row| row.layer == "L2");
     let names = names.flat_map(|row| row.origin.strip_prefix("rules: ").unwrap_or_default().split(", "));
     let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-    // Only their sum is counted.
+    // Only the rules' sum is known.
     let share = rules / names.len().max(1) as u64;
     let files: Vec<Value> =
         names.iter().map(|name| json!({"path": name, "type": "Project", "tokens": share})).collect();

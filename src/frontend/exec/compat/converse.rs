@@ -1,4 +1,4 @@
-//! A session that a program leads through Claude's control protocol: several turns, questions that it answers, interrupts.
+//! A session that a program controls through Claude's control protocol: several turns, questions that it answers, interrupts.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -28,10 +28,10 @@ struct Talk<'p, O> {
     printer: &'p mut Claude<O>,
     answer: TurnAnswer,
     queue: VecDeque<Value>,
-    /// Requests that wait for the account of the window.
+    /// Requests waiting for the ledger.
     ledgers: VecDeque<String>,
     rewinds: FileRewinds,
-    /// With which the session began, once another was chosen.
+    /// The session's first model, once another was chosen.
     model: Option<String>,
     running: bool,
     last: Option<TurnEnd>,
@@ -164,7 +164,7 @@ impl<O: Write> Talk<'_, O> {
             event => {
                 self.answer.event(&event);
                 self.printer.event(&event)?;
-                // Commands come last of what a session begins with.
+                // Commands are the last of the opening events.
                 let waits =
                     matches!(event, Event::Commands(_)).then(|| self.link.initialize.take()).flatten();
                 waits.map_or(Ok(()), |id| self.printer.write(&response(&id, Ok(self.printer.initialized()))))
@@ -287,14 +287,14 @@ impl<O: Write> Talk<'_, O> {
                 self.model.get_or_insert_with(|| self.printer.model().to_owned());
                 ops.into_iter().for_each(|op| self.op(op));
             }
-            // What its servers say of their own accord; effort says how long the model may think.
+            // Ignored: messages of its servers are unsolicited, and effort sets how long the model thinks.
             "mcp_message" | "set_max_thinking_tokens" | "set_color" | "set_has_subscribers" => {}
             "stop_task" => {
                 let task = request["task_id"].as_str().and_then(|id| id.parse().ok());
                 self.op(Quick::StopJob { id: task.ok_or("there is no such task")? });
             }
             "background_tasks" => self.op(Quick::Background),
-            // Its program ends; a next call starts it again.
+            // Ends the server's program; the next call restarts it.
             "mcp_reconnect" | "mcp_toggle" => {
                 let name = request["serverName"].as_str().unwrap_or_default();
                 let known = self.printer.form.mcp_servers.iter().any(|server| server == name);

@@ -28,7 +28,6 @@ struct Asked {
     answer: oneshot::Sender<HostAnswer>,
 }
 
-/// Sends requests from anywhere in the agent.
 #[derive(Clone)]
 pub struct HostPort(UnboundedSender<Asked>);
 
@@ -76,7 +75,7 @@ impl HostLink {
         Self { messages, port, asked, early, waiting, initialize: None, closed: false }
     }
 
-    /// What the program wants of the session, before that begins; `None` if it says nothing about it.
+    /// What the program's `initialize` request asks for; `None` if it sends none.
     pub async fn initialize(&mut self) -> Option<Value> {
         match self.messages.recv().await? {
             FromHost::Request { id, request } if request["subtype"] == "initialize" => {
@@ -103,7 +102,7 @@ impl HostLink {
         }
     }
 
-    /// The line for a request; whoever waits is answered with its response.
+    /// The line for a request; its response answers `waiting`.
     pub fn ask(&mut self, request: Value, waiting: Unanswered) -> Value {
         let id = text::uuid();
         match waiting {
@@ -113,7 +112,7 @@ impl HostLink {
         json!({"type": "control_request", "request_id": id, "request": request})
     }
 
-    /// The line that takes back a request whose question became pointless.
+    /// The line that withdraws a request whose question no longer matters.
     pub fn withdraw(&mut self, question: QuestionId) -> Option<Value> {
         let is_it =
             |waiting: &Unanswered| matches!(waiting, Unanswered::Question { id, .. } if *id == question);
@@ -131,7 +130,7 @@ pub fn response(id: &str, answer: HostAnswer) -> Value {
     json!({"type": "control_response", "response": response})
 }
 
-/// Until the end of input, a line that is too long, or until nobody listens.
+/// Ends with the input, after an overlong line, or when nobody listens.
 async fn read(mut input: impl AsyncBufRead + Unpin, messages: UnboundedSender<FromHost>) {
     let mut line = Vec::new();
     loop {
@@ -148,7 +147,7 @@ async fn read(mut input: impl AsyncBufRead + Unpin, messages: UnboundedSender<Fr
     }
 }
 
-/// Kinds that we don't know are skipped, as Claude Code does.
+/// Skips unknown kinds, as Claude Code does.
 fn message(mut line: Value) -> Option<FromHost> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match line["type"].as_str()? {
@@ -169,7 +168,7 @@ fn message(mut line: Value) -> Option<FromHost> {
     }
 }
 
-/// The request, and the arguments in it; `call_of` gives a call in Claude's names.
+/// Also returns the arguments in it; `call_of` names a call as Claude does.
 pub fn request(question: &Question, call_of: impl FnOnce(&str, &str) -> (String, Value)) -> (Value, Value) {
     let new_id = || json!({"tool_use_id": text::uuid()});
     let (name, input, more) = match question {
@@ -203,7 +202,7 @@ fn asked(question: &AskedQuestion) -> Value {
     json!({"question": question.question, "header": "", "options": options, "multiSelect": false})
 }
 
-/// `input` is what was in the request: other arguments in the answer are a change.
+/// `input` was in the request: other arguments in the answer are a change.
 pub fn answer(question: &Question, input: &Value, answer: Result<Value, String>) -> Answer {
     let answer = match answer {
         Ok(answer) if answer["behavior"] == "allow" => answer,
@@ -236,7 +235,7 @@ fn updates(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["updatedPermissions"].as_array().into_iter().flatten()
 }
 
-/// What else an answer wants: another permission mode.
+/// An answer may also set another permission mode.
 pub fn wishes(answer: &Result<Value, String>) -> Vec<Op> {
     let modes = answer.iter().flat_map(updates).filter(|update| update["type"] == "setMode");
     let ops = modes.filter_map(|update| mode(update["mode"].as_str()?).ok()).flatten();

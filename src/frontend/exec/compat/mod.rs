@@ -1,4 +1,4 @@
-//! The same events in the forms that scripts for other agents read.
+//! The same events in the formats that scripts for other agents read.
 
 pub mod claude;
 pub mod codex;

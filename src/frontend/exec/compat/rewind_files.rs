@@ -87,7 +87,7 @@ impl FileRewinds {
     }
 }
 
-/// An error, so that a caller who looks at no answer doesn't believe that it was done.
+/// Fails outside of dry runs, so that callers that ignore the answer don't take it as done.
 fn cannot(dry_run: bool, error: &str) -> Result<Value, String> {
     if dry_run { Ok(json!({"canRewind": false, "error": error})) } else { Err(error.to_owned()) }
 }

@@ -11,7 +11,7 @@ use base::protocol::op::{Idle, Quick};
 
 pub const NO_MODEL: &str = "No model yet: /login saves an API key.";
 
-/// `vendor` may be empty. A key has no place on the command's line: it would be remembered.
+/// `vendor` may be empty. Keys aren't accepted here: the line would be remembered.
 pub fn login(app: &mut App, vendor: &str) {
     let mut picker = KeyPicker::default();
     match Vendor::called(vendor) {
@@ -23,7 +23,6 @@ pub fn login(app: &mut App, vendor: &str) {
     app.send(Quick::ListKeys);
 }
 
-/// `level` may be empty.
 pub fn effort(app: &mut App, level: &str) {
     let Some(info) = &app.session else { return };
     let (levels, default) = efforts(&info.model);
@@ -56,7 +55,7 @@ pub fn step_effort(app: &mut App, more: bool) {
     }
 }
 
-/// Shown at once, as keys come faster than the agent answers.
+/// Shown at once, because keys come faster than the agent answers.
 fn set_effort(app: &mut App, level: &str) {
     if let Some(info) = &mut app.session {
         info.effort = Some(level.to_owned());

@@ -95,7 +95,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
     true
 }
 
-/// With the whole name of the user's own command.
+/// Completes the name of the user's own command.
 pub fn in_full(app: &App, text: String) -> String {
     let name = text.strip_prefix('/').and_then(|rest| rest.split(char::is_whitespace).next());
     match name.and_then(|name| Some((name, own_name(app, name)?))) {
@@ -122,7 +122,7 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
         let meant = nearest.map_or(String::new(), |nearest| format!(" Did you mean /{nearest}?"));
         let how = "/help lists all commands. To send it as text, put a space before it.";
         app.warn(format!("Unknown command: /{name}.{meant} {how}"));
-        // Keep it if there's more than the name.
+        // Keep the text if there's more than the name.
         if text.trim_end().contains(char::is_whitespace) {
             app.composer.restore(text);
         }
@@ -137,7 +137,6 @@ fn between_turns(app: &mut App, name: &str, op: impl Into<Op>) {
     }
 }
 
-/// The text after `#`: one line, and not a Markdown heading.
 fn kept(text: &str) -> Option<&str> {
     let kept = text.strip_prefix('#')?.trim();
     (!kept.is_empty() && !kept.contains('\n') && !kept.starts_with('#')).then_some(kept)

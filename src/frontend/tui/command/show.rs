@@ -15,7 +15,6 @@ use base::config::theme::ThemeName;
 use base::protocol::ledger::{self, ContextEdit};
 use base::protocol::op::{Control, Quick};
 
-/// `/help keys` prints the key names for `config.toml`.
 pub fn help(app: &mut App, args: &str) {
     if args == "keys" {
         return open_help(app, vec![("Keys", keymap::actions())]);

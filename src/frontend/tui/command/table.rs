@@ -11,7 +11,7 @@ pub static ALIASES: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("alias "));
 /// A command of other agents, and where to find the same here.
 pub static ELSEWHERE: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("elsewhere "));
 
-/// What input may begin with, and keys of the chat without single ones.
+/// The signs that input may begin with, and the chat's key combinations.
 pub static SIGNS: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("input "));
 pub static LINES: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("line "));
 

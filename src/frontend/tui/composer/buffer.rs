@@ -47,7 +47,7 @@ impl Buffer {
         self.text.is_empty()
     }
 
-    /// Replaces everything (undoable); the cursor moves to the end.
+    /// The cursor moves to the end.
     pub fn set(&mut self, text: &str) {
         self.remember(BufferChange::Other);
         text.clone_into(&mut self.text);
@@ -78,7 +78,7 @@ impl Buffer {
         self.cursor = grapheme::snap(&self.text, from + text.len());
     }
 
-    /// Replaces a range; `cursor` is an index into the new text.
+    /// `cursor` is an index into the new text.
     pub fn replace_range(&mut self, range: Range<usize>, text: &str, cursor: usize) {
         self.remember(BufferChange::Other);
         self.text.replace_range(range, text);
@@ -161,7 +161,6 @@ impl Buffer {
         self.last = Some(BufferChange::Yanking(start));
     }
 
-    /// Replaces the piece just inserted with the one cut before it.
     fn yank_pop(&mut self) {
         let Some(BufferChange::Yanking(start)) = self.last else { return };
         let Some(piece) = self.cut.older().map(str::to_owned) else { return };
@@ -230,12 +229,12 @@ fn is_word(piece: &str) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct KillRing {
     pieces: Vec<String>,
-    /// Steps back from the last piece while cycling.
+    /// How many pieces back the cycling is.
     back: usize,
 }
 
 impl KillRing {
-    /// Adds a piece; cuts in a row are merged, with `before` in front of the last.
+    /// Consecutive cuts are merged; `before` puts a piece in front of the last.
     pub fn keep(&mut self, piece: &str, before: bool, in_a_row: bool) {
         self.back = 0;
         match self.pieces.last_mut().filter(|_| in_a_row) {

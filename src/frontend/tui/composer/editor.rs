@@ -35,7 +35,7 @@ impl Composer {
         self.buffer.is_empty()
     }
 
-    /// The text with folds closed; [`Composer::cursor`] is an index into it.
+    /// Folds are closed; [`Composer::cursor`] is an index into it.
     pub fn text(&self) -> &str {
         self.buffer.text()
     }
@@ -81,7 +81,7 @@ impl Composer {
         true
     }
 
-    /// Pasting again right behind a fold of the same text opens it.
+    /// Pasting the same text again right after its fold opens it.
     pub fn paste(&mut self, text: &str) {
         self.goal = None;
         let text = self.pastes.fold(text);
@@ -92,7 +92,7 @@ impl Composer {
         self.buffer.insert(&text);
     }
 
-    /// Replaces a `\` before the cursor with a line break; `false` if there is none.
+    /// Returns `false` if there is no `\` before the cursor.
     pub fn take_line_continuation(&mut self) -> bool {
         let cursor = self.buffer.cursor();
         if !self.buffer.text()[..cursor].ends_with('\\') {
@@ -135,7 +135,7 @@ impl Composer {
         }
     }
 
-    /// Replaces the text, for example with an editor's result; undoable.
+    /// Undoable.
     pub fn replace(&mut self, text: &str) {
         if text == self.full_text() {
             return;

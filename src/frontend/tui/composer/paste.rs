@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use base::{sanitize, text};
 
-/// First of the private-use characters (plane 16) for pastes. They can't be typed: input is stripped of them.
+/// The first private-use character (plane 16) for pastes. Input is stripped of them, so they can't be typed.
 const FIRST: u32 = 0x10_0000;
 const LAST: u32 = 0x10_fffd;
-/// Pastes beyond either limit are folded.
 const FOLD_CHARS: usize = 1_500;
 const FOLD_LINES: usize = 12;
 
-/// Nothing is ever removed: cut, sent or undone text may come back.
+/// Nothing is ever removed, because cut, sent or undone text may come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pastes(Vec<Arc<str>>);
 
@@ -62,7 +61,6 @@ impl Pastes {
     }
 }
 
-/// `text` without escape sequences, control characters and fold characters.
 pub fn printable(text: &str) -> String {
     let cleaned = sanitize::clean(text);
     if cleaned.chars().any(is_stand_in) {

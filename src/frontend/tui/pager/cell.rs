@@ -1,4 +1,4 @@
-//! Pager cells (messages, results, changes), drawn short or in full, and the visible part of a list of them: lays out
+//! Pager cells (messages, results, changes), short or in full, and the visible part of a list of them: lays out
 //! only those, caches nearby ones, and marks search matches.
 
 use std::borrow::Cow;
@@ -79,7 +79,7 @@ pub fn of_changes(files: &[ChangedFile]) -> Vec<PagerCell> {
 }
 
 impl PagerCell {
-    /// Whether Ctrl-O stops here: there's more than the transcript shows.
+    /// Whether there's more than the transcript shows, so that Ctrl-O stops here.
     pub fn expands(&self) -> bool {
         matches!(self.item(), Some(Item::Reasoning(_) | Item::ToolResult(_)))
     }
@@ -104,7 +104,7 @@ impl PagerCell {
         }
     }
 
-    /// The text to copy; results omit their title.
+    /// Results omit their title.
     pub fn copied(&self) -> Cow<'_, str> {
         match self.item() {
             Some(Item::ToolResult(result)) => whole(result),
@@ -143,7 +143,7 @@ impl PagerCell {
     }
 }
 
-/// So wide that no phrase is parted.
+/// Wide enough not to split phrases.
 const SEARCHED_WIDTH: usize = 1_000;
 
 pub fn unstyled(lines: &[Line<'_>]) -> String {
@@ -217,13 +217,13 @@ impl PagerPage {
         self.layout = layout;
     }
 
-    /// The cells that can be scrolled to: outputs stand alone.
+    /// Only the cells that can be scrolled to: each output is a page of its own.
     fn span(&self) -> Range<usize> {
         let all = self.cells.len();
         if self.layout.full { self.chosen..(self.chosen + 1).min(all) } else { 0..all }
     }
 
-    /// The lines of a cell, including the blank line before it.
+    /// Includes the blank line before it.
     pub fn lines(&mut self, at: usize) -> &[Line<'static>] {
         if self.drawn.len() > KEPT {
             let top = self.top.0;

@@ -18,7 +18,6 @@ use base::text;
 
 /// Rows taken by heading, key hints, rule, status line, and the viewport's free row.
 const AROUND: usize = 5;
-/// The rule and the heading.
 const ABOVE: usize = 2;
 const SHIFT: usize = 8;
 const NOTHING: &str = "Nothing to show yet";
@@ -95,7 +94,7 @@ impl Pager {
 
     pub fn ask(&mut self) -> Option<Op> {
         let wanted = match self.kind {
-            // Only that of a sub-agent has one.
+            // Only a sub-agent's pager has one.
             PagerKind::Transcript | PagerKind::Outputs | PagerKind::Agent => {
                 Quick::ShowTranscript { agent: self.agent.clone() }
             }
@@ -106,8 +105,7 @@ impl Pager {
         (!self.outdated).then_some(Op::Quick(wanted))
     }
 
-    /// Takes the content; returns a request if it's already outdated. The position stays, except that the end
-    /// of a transcript follows its new end.
+    /// Returns a request if the content is already outdated. The position stays, but follows a transcript's end.
     pub fn fill(&mut self, mut cells: Vec<PagerCell>) -> Option<Op> {
         if self.kind == PagerKind::Outputs {
             cells.retain(PagerCell::expands);
@@ -153,7 +151,7 @@ impl Pager {
         self.message = Some(text.to_owned());
     }
 
-    /// Lays out for a screen of `size`; call after every change to the pager.
+    /// Call after every change to the pager.
     pub fn arrange(&mut self, (columns, rows): (u16, u16), theme: Theme) {
         let layout = PageLayout {
             width: usize::from(columns).saturating_sub(2).max(1),
@@ -353,7 +351,7 @@ impl Pager {
         }
     }
 
-    /// Goes to the next or previous match, wrapping around; expands cells that hide it.
+    /// Wraps around; expands cells that hide the match.
     fn find(&mut self, forward: bool) {
         let Some(search) = self.search.clone().filter(|_| !self.page.cells.is_empty()) else { return };
         let count = self.page.cells.len();

@@ -47,7 +47,6 @@ pub struct Approval {
     scroll: usize,
     pub unfolded: bool,
     explained: bool,
-    /// What the question is about and what its answers do.
     explanation: Vec<String>,
     search: Option<Buffer>,
 }
@@ -128,7 +127,7 @@ impl Approval {
         self.note.is_some() || self.search.is_some()
     }
 
-    /// Returns the answer, if any. `size` is the screen's columns and rows.
+    /// `size` is the screen's columns and rows.
     pub fn key(&mut self, key: KeyEvent, size: (u16, u16)) -> Option<ApprovalReply> {
         if let Some(note) = &mut self.note {
             match key.code {
@@ -195,7 +194,6 @@ impl Approval {
         };
     }
 
-    /// Detail rows on a screen with `rows` rows, minus title, reason, choices and separators.
     fn page_rows(&self, (columns, rows): (u16, u16)) -> usize {
         let around = 5 + 2 * usize::from(!self.reason.is_empty()) + self.foot_rows(usize::from(columns));
         usize::from(rows).saturating_sub(around).max(1)
@@ -256,7 +254,7 @@ impl Approval {
         let limit = if self.unfolded { limit } else { limit.min(FOLDED_LINES) };
         let mut lines = head;
         lines.extend(self.detail(width, limit, theme));
-        // On a tiny screen the title and the choices take precedence over the detail.
+        // On a tiny screen, the title and choices take precedence over the detail.
         let excess = (lines.len() + foot.len()).saturating_sub(room);
         lines.drain(1..(1 + excess).min(lines.len()));
         let hidden = (lines.len() + foot.len()).saturating_sub(room.max(1));
@@ -328,7 +326,7 @@ impl Approval {
         if let Some(note) = &self.note {
             let label = "  No, because: ";
             let room = width.saturating_sub(label.len() + 1);
-            // A long note scrolls so that the caret stays visible.
+            // A long note scrolls to keep the caret visible.
             let before = wrap::tail(&note.text()[..note.cursor()], room);
             let column = label.len() + wrap::width(before);
             let shown = format!("{before}{}", &note.text()[note.cursor()..]);

@@ -78,7 +78,7 @@ impl ContextPopup {
         PopupAction::Nothing
     }
 
-    /// Lines within `room`. The list is cut first, then the bars; the key hints stay.
+    /// Cuts the list first, then the bars; the key hints stay.
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let Some(ledger) = &self.ledger else {
             let wait = self.message.clone().unwrap_or_else(|| "Measuring the next request…".to_owned());
@@ -118,7 +118,6 @@ impl ContextPopup {
     }
 }
 
-/// The same list for a pipe.
 pub fn text(ledger: LedgerView) -> String {
     let agents = ledger.agents.iter().map(|agent| {
         let AgentSum { kind, id, steps, tokens, .. } = agent;

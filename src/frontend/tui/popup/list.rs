@@ -51,7 +51,7 @@ impl Selection {
         true
     }
 
-    /// The visible rows, each after its mark; `spans` gets a row's index and style.
+    /// `spans` gets a row's index and style.
     pub fn rows(
         &self,
         room: usize,
@@ -65,7 +65,7 @@ impl Selection {
         self.window(room).map(row).collect()
     }
 
-    /// [`Selection::rows`]; if there are more, the last line says how many.
+    /// If there are more rows, the last line says how many.
     pub fn lines(
         &self,
         room: usize,
@@ -105,12 +105,11 @@ pub trait PickRow: Sized {
         self.searched() == other.searched()
     }
 
-    /// The row within `width` cells, after the selection mark.
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>>;
 
     fn keys(chosen: Option<&Self>) -> String;
 
-    /// What `key` does to the chosen row; other keys move and search. Without a row, `search` may name one.
+    /// Other keys move and search. Without a row, `search` may name one.
     fn act(_chosen: Option<&Self>, _search: &str, _key: KeyEvent) -> Option<PopupAction> {
         None
     }
@@ -179,7 +178,7 @@ impl<T: PickRow> PickList<T> {
         PopupAction::Nothing
     }
 
-    /// Several words, or a command, that no row has were meant for the composer.
+    /// Words that match no row, or a command, are meant for the composer.
     fn is_message(&self) -> bool {
         self.found.is_empty() && (self.search.trim().contains(' ') || self.search.starts_with('/'))
     }
@@ -227,7 +226,6 @@ impl<T: PickRow> PickList<T> {
     }
 }
 
-/// What the keys do, for a chat that has them.
 pub fn hint(keys: &str, width: usize, theme: Theme) -> Option<Line<'static>> {
     (!theme.is_plain()).then(|| wrap::line(&format!("  {keys}"), width, theme.dim()))
 }
@@ -239,7 +237,7 @@ pub fn heading(title: &str, rest: &str, width: usize, theme: Theme) -> Line<'sta
     Line::from(vec![title, Span::styled(wrap::clip(rest, room), theme.dim())])
 }
 
-/// Facts in columns, and a text that gets the rest of the width.
+/// Facts in columns; the text gets the rest of the width.
 pub fn columns(facts: Span<'static>, text: &str, style: Style, width: usize) -> Vec<Span<'static>> {
     let room = width.saturating_sub(wrap::width(&facts.content));
     vec![facts, Span::styled(wrap::clip(text, room), style)]

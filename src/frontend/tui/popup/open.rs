@@ -60,7 +60,7 @@ macro_rules! each {
 
 impl Popup {
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
-        // As in a shell, Ctrl-R again goes to the next older prompt.
+        // As in a shell, Ctrl-R again selects the next older prompt.
         let again = keymap::action(KeyPlace::Composer, key) == Some(Action::HistorySearch);
         let key = match self {
             Self::Prompts(_) if again => KeyEvent::from(KeyCode::Down),
@@ -69,7 +69,7 @@ impl Popup {
         each!(self, popup => popup.key(key))
     }
 
-    /// Whether a text field of the popup took a paste; several lines are meant for the composer.
+    /// Returns whether a text field took the paste; several lines are meant for the composer.
     pub fn paste(&mut self, text: &str) -> bool {
         if text.trim_end().contains('\n') && !matches!(self, Self::Keys(_)) {
             return false;

@@ -16,9 +16,9 @@ use crate::tui::terminal::keymap;
 use base::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
 use base::sanitize;
 
-/// How long a letter must stay alone to be an answer.
+/// How long a letter must be alone to count as an answer.
 const ALONE: Duration = Duration::from_millis(250);
-/// A letter that follows later than this makes no word with the one before.
+/// A letter that follows later starts a new word.
 const SAME_WORD: Duration = Duration::from_secs(1);
 
 #[derive(Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub struct OpenQuestion {
     pub id: QuestionId,
     pub armed: bool,
     form: QuestionForm,
-    /// The letter just typed, and when: an answer, or the start of a word.
+    /// An answer, or the start of a word.
     waiting: Option<(KeyEvent, Duration)>,
 }
 
@@ -79,7 +79,7 @@ impl OpenQuestion {
         Taken::Nothing
     }
 
-    /// A choice marked before doesn't wait for an Enter that is meant for something else.
+    /// Unmarks the choice, so that an Enter meant for something else doesn't take it.
     pub fn arm(&mut self, armed: bool) {
         self.armed = armed;
         if let QuestionForm::Approval(form) = &mut self.form {
@@ -100,7 +100,7 @@ impl OpenQuestion {
         }
     }
 
-    /// The letter just typed acts once it has stayed alone.
+    /// Whether a typed letter will act if no other follows.
     pub fn waits(&self) -> bool {
         let letter = self.waiting.and_then(|(key, _)| keymap::plain_char(key));
         letter.zip(self.approval()).is_some_and(|(letter, form)| form.acts_alone(letter))
@@ -251,7 +251,7 @@ impl Ask {
         if theme.is_plain() {
             own.clear();
         }
-        // On a small screen the question comes before its options, and what is typed before both.
+        // On a small screen, the question matters more than its options, and typed text more than both.
         let above = own.len().saturating_sub(room).min(row);
         own.drain(..above);
         let marked = usize::from(self.chosen.is_some() && room > own.len() + 1);

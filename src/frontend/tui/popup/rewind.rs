@@ -1,4 +1,4 @@
-//! `/rewind`: a list of points, then a preview and the scope. Nothing changes files before the preview; without any, the chosen
+//! `/rewind`: a list of points, then a preview and the scope. Files change only after the preview; without any, the chosen
 //! message comes back to be edited at once.
 
 use crossterm::event::{KeyCode, KeyEvent};
@@ -131,7 +131,7 @@ impl Page {
             }
             let chosen = part == self.part;
             let style = if chosen { theme.user() } else { theme.dim() };
-            // Width needed for all three choices; the chosen one must never be off screen.
+            // All three choices need this width; the chosen one must never be off screen.
             let name = if part == RewindScope::Both && width < 48 { "both" } else { part.into_str() };
             choice.push(Span::styled(format!("{} {name}  ", if chosen { "▸" } else { " " }), style));
         }

@@ -58,7 +58,7 @@ pub fn taken_by(var: impl Fn(&str) -> Option<String>) -> bool {
         || number("KONSOLE_VERSION") >= 201_200
 }
 
-/// Adds a link to `style`; unchanged if the terminal has no links or the address isn't safe to open.
+/// Unchanged if the terminal has no links or the address isn't safe to open.
 pub fn style(style: Style, address: &str) -> Style {
     let safe = address.len() <= MOST_BYTES
         && SCHEMES.iter().any(|scheme| address.starts_with(scheme))
@@ -81,7 +81,6 @@ pub fn style(style: Style, address: &str) -> Style {
     style.underline_color(Color::Rgb(high, middle, low))
 }
 
-/// The link number and address of a cell with this color.
 pub fn of(color: Color) -> Option<(u32, Arc<str>)> {
     let Color::Rgb(high, middle, low) = color else { return None };
     let number = u32::from_be_bytes([0, high, middle, low]);

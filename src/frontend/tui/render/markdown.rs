@@ -13,12 +13,12 @@ use base::sanitize;
 
 const BULLET: &str = "• ";
 
-/// Lines are at most `width` cells wide. The text may be unfinished (streaming).
+/// The text may be unfinished (streaming).
 pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     render_from(markdown, width, theme, None)
 }
 
-/// Same for a text that continues a code block: it repeats the fence; `open` is the scanner's state.
+/// For a text that continues a code block: it repeats the fence; `open` is the scanner's state.
 pub fn render_from(markdown: &str, width: usize, theme: Theme, open: Option<State>) -> Vec<Line<'static>> {
     let text = sanitize::clean(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -261,7 +261,7 @@ impl Writer {
         vec![Span::styled("▌ ", self.theme.dim()); self.quotes]
     }
 
-    /// Writes one logical line after the open quote bars and indents.
+    /// Writes a line after the open quote bars and indents.
     fn emit(&mut self, spans: Vec<Span<'static>>) {
         let bars = self.bars();
         let depth = self.lists.len().saturating_sub(1).min(6) * 2;

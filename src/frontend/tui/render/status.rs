@@ -31,7 +31,7 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
             let doing = if turn.interrupting {
                 "Interrupting".to_owned()
             } else if let Some(retry) = &turn.retry {
-                // The reason goes last, since it's cut first.
+                // The reason is last, because the end is cut first.
                 let reason = wrap::one_line(&retry.reason, 400);
                 let left = retry.at.saturating_sub(app.now).as_millis().div_ceil(1000);
                 let (attempt, of) = (retry.attempt, retry.of);
@@ -82,7 +82,7 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
     ]))
 }
 
-/// Tokens of this turn: reported, plus an estimate for the incoming part.
+/// The reported tokens of this turn, plus an estimate for the incoming part.
 fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
     let reported = app.window.map_or(0, |window| window.total.total()).saturating_sub(turn.tokens_before);
     let coming = turn.streamed as u64 / 4;
@@ -113,7 +113,7 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     let left = wrap::clip(&left, room);
     let gap = width.saturating_sub(wrap::width(&left) + wrap::width(&hint));
     let mut spans = vec![Span::styled(left, if waits { theme.question() } else { theme.dim() })];
-    // The level at the end stands out if nothing is asked.
+    // The full level stands out if nothing is asked.
     let is_full = app.session.as_ref().is_some_and(|info| info.permission == Permission::Full);
     if let Some(level) = spans[0].content.strip_suffix(Permission::Full.into_str()).filter(|_| is_full) {
         let facts = Span::styled(level.to_owned(), theme.dim());
@@ -137,7 +137,7 @@ fn vim(app: &App) -> String {
     }
 }
 
-/// The facts that fit into `room` cells: cost is dropped first, then token counts, then the model.
+/// Cost is dropped first, then token counts, then the model.
 fn facts(app: &App, room: usize) -> String {
     let Some(info) = &app.session else { return "Starting…".to_owned() };
     if !info.has_model() {

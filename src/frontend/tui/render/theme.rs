@@ -24,7 +24,6 @@ pub enum Background {
     Light,
 }
 
-/// The terminal's abilities and the user's choice, which determine the theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     pub name: ThemeName,
@@ -64,7 +63,6 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// For the line-by-line chat.
     pub const PLAIN: Self = Self { palette: None, indexed: false, plain: true };
 
     /// The terminal's sixteen colors; `color: false` keeps only bold, dim and underline.
@@ -80,7 +78,7 @@ impl Theme {
         self.palette.map_or_else(Style::new, |palette| Style::new().fg(self.color(of(palette))))
     }
 
-    /// Bold where the palette has no color for it.
+    /// Bold if the palette has no color for it.
     fn fg_or_bold(self, of: impl Fn(&Palette) -> Shade) -> Style {
         match self.fg(of) {
             style if style.fg == Some(Color::Reset) => self.strong(),
@@ -88,7 +86,7 @@ impl Theme {
         }
     }
 
-    /// Whether the chat is line by line: without single keys, bars and previews.
+    /// Line by line: without single keys, bars and previews.
     pub fn is_plain(self) -> bool {
         self.plain
     }
@@ -166,7 +164,7 @@ impl Theme {
         }
     }
 
-    /// A changed diff line: `syntax` on a background if the palette has one, else one plain color.
+    /// `syntax` on a background if the palette has one, otherwise one plain color.
     pub fn changed(self, added: bool, syntax: Style) -> Style {
         match self.palette.and_then(|palette| palette.diff) {
             Some(behind) => {
@@ -190,8 +188,7 @@ impl Theme {
     }
 }
 
-/// Each is readable on all usual backgrounds of its kind: at least 4.5:1 for text, 7:1 in the high-contrast ones (WCAG
-/// 2.2, 1.4.3 and 1.4.6). The test checks this, for 256 colors too.
+/// Readable on all usual backgrounds of its kind: at least 4.5:1, high-contrast 7:1 (WCAG 2.2, 1.4.3 and 1.4.6; tested).
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 struct Palette {
     dim: Option<Shade>,
@@ -213,7 +210,7 @@ struct DiffShades {
     added_words: Shade,
     removed_words: Shade,
     words: Shade,
-    /// All text on such lines, where the syntax has no colors of its own.
+    /// All text on such lines, if the syntax has no colors of its own.
     text: Option<Shade>,
 }
 
@@ -244,10 +241,9 @@ struct Palettes {
 static PALETTES: LazyLock<Palettes> =
     LazyLock::new(|| toml::from_str(include_str!("palettes.toml")).unwrap_or_default());
 
-/// Channel values in the 6×6×6 cube of the 256 colors (16 to 231).
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
-/// The nearest of the 256 colors, excluding the first sixteen, which vary by terminal.
+/// Excludes the first sixteen, which vary by terminal.
 fn indexed(color: Color) -> Color {
     let Color::Rgb(red, green, blue) = color else { return color };
     let distance = |index: u8| {
@@ -272,12 +268,12 @@ fn rgb_of(index: u8) -> (u8, u8, u8) {
 mod tests {
     use super::*;
 
-    /// Black, and what VS Code, One Dark, Solarized and Ubuntu draw on.
+    /// Black, and the backgrounds of VS Code, One Dark, Solarized and Ubuntu.
     const DARKS: [u32; 5] = [0x00_00_00, 0x1e_1e_1e, 0x28_2c_34, 0x00_2b_36, 0x30_0a_24];
-    /// White, and what Solarized, GitHub and Catppuccin Latte draw on.
+    /// White, and the backgrounds of Solarized, GitHub and Catppuccin Latte.
     const LIGHTS: [u32; 4] = [0xff_ff_ff, 0xfd_f6_e3, 0xf6_f8_fa, 0xef_f1_f5];
 
-    /// The first sixteen colors of VGA and of xterm, as their manuals have them.
+    /// The first sixteen colors of VGA and xterm, from their manuals.
     const SIXTEEN: [[u32; 16]; 2] = [
         [
             0x00_00_00, 0xaa_00_00, 0x00_aa_00, 0xaa_55_00, 0x00_00_aa, 0xaa_00_aa, 0x00_aa_aa, 0xaa_aa_aa,
@@ -353,7 +349,7 @@ mod tests {
         texts.into_iter().chain(*dim).map(|shade| shade.0).collect()
     }
 
-    /// Sixteen colors look different everywhere: each of them must do on the terminals that give them their names.
+    /// Sixteen colors look different everywhere: each must be readable on the terminals that they are named after.
     #[test]
     fn sixteen_colors_can_be_read_as_well() {
         let rgb = |color: u32| {
@@ -373,7 +369,7 @@ mod tests {
         }
     }
 
-    /// On an unknown background only pairs of colors are certain.
+    /// On an unknown background, only pairs of colors are certain.
     #[test]
     fn an_unknown_background_keeps_the_terminals_text() {
         for name in [ThemeName::Auto, ThemeName::HighContrast] {

@@ -15,25 +15,25 @@ use crate::tui::transcript::tool;
 use base::model::observation::Todo;
 use base::text;
 
-/// Maximum rows of the composer: a third of the screen, or this many if larger.
+/// A third of the screen, or this many rows if larger.
 const COMPOSER_ROWS: usize = 6;
 const COMPLETION_ROWS: usize = 8;
-/// Of what is live, on a slow connection.
+/// Rows of the live part on a slow connection.
 const SLOW_ROWS: usize = 3;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
     pub lines: Vec<Line<'static>>,
-    /// How many of them, at the end, are the composer and what belongs to it.
+    /// How many of the last lines are the composer and what belongs to it.
     pub foot: usize,
     pub caret: Option<(usize, usize)>,
-    /// Nothing moves, so the terminal's own cursor may be at the caret.
+    /// Nothing moves, so the terminal's own cursor can be at the caret.
     pub still: bool,
     pub popup: bool,
 }
 
 impl Drawing {
-    /// With what is above the foot as it was in `before`, whose foot is as high.
+    /// Keeps what is above the foot as it was in `before`, whose foot has the same height.
     pub fn below(mut self, before: &Self) -> Self {
         let (above, kept) = (self.lines.len() - self.foot, before.lines.len() - self.foot);
         self.caret = self.caret.map(|(column, row)| (column, row.saturating_sub(above) + kept));
@@ -81,7 +81,7 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
     let status_rows = usize::from(room >= 2);
     let rule_rows = usize::from(room >= 6);
     let body_room = room - status_rows - rule_rows;
-    // A terminal that becomes a little narrower doesn't wrap it, so the rows above stay where they are.
+    // A slightly narrower terminal doesn't wrap it, so the rows above stay where they are.
     let rule = width.saturating_sub(RULE_MARGIN).max(1);
     let mut picture = Drawing::default();
     if rule_rows > 0 {
@@ -158,7 +158,7 @@ fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
 }
 
 fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
-    // What comes before it isn't shown yet.
+    // The lines before it aren't printed yet.
     if room == 0 || (app.slow && app.behind > 0) {
         return Vec::new();
     }
@@ -191,10 +191,9 @@ fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
 
 const TODOS: usize = 5;
 const OTHERS: usize = 3;
-/// Smaller screens show only the waiting calls.
+/// Smaller screens show no todos or jobs.
 const SMALL: usize = 10;
 
-/// Todos and background jobs. Shrinks on small screens.
 fn panel(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     if room < SMALL {
         return Vec::new();
@@ -203,7 +202,7 @@ fn panel(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     let running = app.jobs.iter().filter(|job| job.ended.is_none());
     let running: Vec<String> = running.map(|job| format!("job {}: {}", job.id, job.command)).collect();
     lines.extend(each(app, "◦", &running, width, "/jobs"));
-    // Separate it from the transcript if there's no activity line in between.
+    // Separates it from the transcript if there's no activity line.
     if app.turn.is_none() && !lines.is_empty() {
         lines.insert(0, Line::default());
     }

@@ -10,10 +10,10 @@ use unicode_width::UnicodeWidthStr;
 
 use base::{sanitize, text};
 
-/// Tabs have a fixed width, since tab stops would move when lines are wrapped.
+/// A fixed width, because tab stops would move when lines are wrapped.
 const TAB: &str = "    ";
 
-/// Lines, and the caret (row, cell) where text is typed.
+/// The caret is (row, cell), if text is typed.
 pub type LinesWithCaret = (Vec<Line<'static>>, Option<(usize, usize)>);
 
 pub fn width(text: &str) -> usize {
@@ -24,8 +24,7 @@ pub fn detab(text: &str) -> Cow<'_, str> {
     if text.contains('\t') { Cow::Owned(text.replace('\t', TAB)) } else { Cow::Borrowed(text) }
 }
 
-/// Splits a line (without `\n`) into contiguous byte ranges of at most `max` cells, plus one hanging space.
-/// Breaks after whitespace or next to wide characters if possible. A wider grapheme gets its own row.
+/// At most `max` cells plus one hanging space per row; breaks after whitespace or next to wide characters if possible.
 pub fn rows(line: &str, max: usize) -> Vec<Range<usize>> {
     rows_with(line, max, UnicodeWidthStr::width)
 }
@@ -65,7 +64,7 @@ pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec
     rows
 }
 
-/// Wraps styled text to `max` cells, with prefixes `first` and `rest`. Spaces at breaks are dropped.
+/// Spaces at breaks are dropped.
 pub fn wrap_spans(
     spans: &[Span<'static>],
     first: &[Span<'static>],
@@ -101,7 +100,7 @@ pub fn wrap_spans(
     lines
 }
 
-/// Cuts styled text into rows of at most `max` cells, ignoring words; at least one row.
+/// Ignores words; returns at least one row.
 pub fn hard_rows(spans: &[Span<'static>], max: usize) -> Vec<Vec<Span<'static>>> {
     let mut rows = vec![Vec::new()];
     let mut column = 0;
@@ -139,7 +138,6 @@ pub fn wrap_text(text: &str, style: Style, first: &str, rest: &str, max: usize) 
     lines
 }
 
-/// `text` cut to `max` cells, ending in `…` if cut.
 pub fn clip(text: &str, max: usize) -> String {
     if width(text) <= max {
         return text.to_owned();
@@ -180,7 +178,7 @@ pub fn tail(text: &str, max: usize) -> &str {
     &text[from..]
 }
 
-/// The spans with another style within `ranges` of their text, which are in order.
+/// `ranges` must be in order.
 pub fn restyled(
     spans: Vec<Span<'static>>,
     ranges: &[Range<usize>],

@@ -31,7 +31,7 @@ enum Activity {
 
 pub struct Attention {
     notify: Notify,
-    /// What stands before and behind a notification's text; `None`: only the bell.
+    /// What goes before and after a notification's text; `None`: only the bell.
     channel: Option<(&'static str, &'static str)>,
     tmux: bool,
     titles: bool,
@@ -51,12 +51,12 @@ impl Attention {
         Self { notify, channel: channel(&var), tmux, titles, title: String::new(), activity: Activity::Idle }
     }
 
-    /// The title must be set again: another program had the terminal.
+    /// Another program had the terminal, so the title must be set again.
     pub fn forget_title(&mut self) {
         self.title.clear();
     }
 
-    /// The sequences for changes since the last call; usually empty.
+    /// The sequences for changes since the last call.
     pub fn news(&mut self, app: &App) -> String {
         let mut out = String::new();
         let title = title(app);
@@ -92,7 +92,7 @@ impl Attention {
     }
 }
 
-/// Detected from terminal variables, which are also visible inside tmux.
+/// Uses terminal variables that are also visible inside tmux.
 fn channel(var: impl Fn(&str) -> Option<String>) -> Option<(&'static str, &'static str)> {
     let text = |name| var(name).unwrap_or_default().to_lowercase();
     let (term, program) = (text("TERM"), text("TERM_PROGRAM"));

@@ -39,7 +39,6 @@ pub fn depth(var: impl Fn(&str) -> Option<String>) -> Depth {
     }
 }
 
-/// The look of this terminal; `answer` is its reply to the query.
 pub fn look(name: ThemeName, answer: Option<Background>) -> Look {
     let var = |name: &str| std::env::var(name).ok();
     let is_console = || (var("TERM")? == "linux").then_some(Background::Dark);
@@ -48,7 +47,7 @@ pub fn look(name: ThemeName, answer: Option<Background>) -> Look {
     Look { name, depth: depth(var), background }
 }
 
-/// Parses `COLORFGBG`: the last part is the background's number.
+/// The last part of `COLORFGBG` is the background's number.
 pub fn from_variable(value: &str) -> Option<Background> {
     let number: u8 = value.rsplit(';').next()?.parse().ok()?;
     match number {
@@ -58,7 +57,7 @@ pub fn from_variable(value: &str) -> Option<Background> {
     }
 }
 
-/// Parses an answer such as `11;rgb:1e1e/1e1e/1e1e`, with one to four digits per part.
+/// Such as `11;rgb:1e1e/1e1e/1e1e`, with one to four digits per part.
 pub fn parse(answer: &str) -> Option<Background> {
     let (_, colors) = answer.split_once("11;rgb")?;
     let mut parts = colors.trim_start_matches('a').strip_prefix(':')?.split('/').map(|part| {
@@ -86,7 +85,7 @@ impl LateAnswer {
         Self { awaited, ..Self::default() }
     }
 
-    /// The remaining events, and the answer when complete.
+    /// Returns the remaining events, and the answer when complete.
     pub fn filter(&mut self, events: Vec<Event>) -> (Vec<Event>, Option<Background>) {
         if !self.awaited {
             return (events, None);

@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 
 use ratatui::text::Line;
 
-/// Bytes per second of a connection that didn't answer, and the least that is expected of any.
+/// Bytes per second of a connection that didn't answer, and the minimum for any.
 const LEAST: usize = 1_500;
 const FAST: usize = 10_000;
 const FAST_PART: usize = 8_192;
-/// Escape sequences of a styled span, about.
+/// Approximate escape sequences of a styled span.
 const SPAN_BYTES: usize = 12;
 const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const SLOW_FRAME: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(4);
-/// A write that takes longer had to wait for the terminal.
+/// A longer write had to wait for the terminal.
 const BLOCKED: Duration = Duration::from_millis(100);
-/// Two blocked writes further apart were standstills, such as a suspended machine.
+/// Blocked writes further apart were standstills, such as a suspended machine.
 const RECENT: Duration = Duration::from_secs(20);
-/// What still waits when a blocked write returns: on Linux 6.18, 21 kB fit, and it returned after 16 kB had left.
+/// What is still queued when a blocked write returns: on Linux 6.18, 21 kB fit, and it returned after 16 kB had left.
 const STILL_WAITING: usize = 5_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,10 +34,9 @@ pub enum Speed {
 
 #[derive(Debug)]
 pub struct Connection {
-    /// Bytes per second.
     rate: usize,
     slow: bool,
-    /// When a blocked write returned last, and the bytes written since.
+    /// When the last blocked write returned, and the bytes written since.
     blocked: Option<(Instant, usize)>,
 }
 
@@ -57,7 +56,7 @@ impl Connection {
         self.slow
     }
 
-    /// Takes from `waiting` what the next frame may print; at least one line.
+    /// Takes at least one line.
     pub fn part(&self, waiting: &mut VecDeque<Line<'static>>) -> Vec<Line<'static>> {
         let most = if self.slow { self.rate / 4 } else { FAST_PART };
         let mut bytes = 0;
@@ -70,8 +69,7 @@ impl Connection {
         waiting.drain(..count).collect()
     }
 
-    /// The pause after a frame of so many bytes whose write took so long and ended `now`. As much waits whenever a
-    /// blocked write returns, so what was written between two of them is what the terminal took.
+    /// Equally much is queued after each blocked write, so the bytes written between two of them are what was transmitted.
     pub fn pause(&mut self, bytes: usize, took: Duration, now: Instant) -> Duration {
         let mut ahead = bytes;
         if let Some((_, written)) = &mut self.blocked {
@@ -81,7 +79,7 @@ impl Connection {
             let before = self.blocked.replace((now, 0));
             if let Some((since, written)) = before.filter(|(since, _)| now - *since < RECENT) {
                 let measured = written * 1_000 / (now - since).as_millis().max(1) as usize;
-                // Somewhat less, so that what waits gets less.
+                // A little less, so that the queue shrinks.
                 (self.rate, self.slow) = ((measured * 3 / 4).clamp(LEAST, self.rate), true);
                 ahead = STILL_WAITING;
             }

@@ -100,7 +100,6 @@ pub enum ListMove {
     First,
     Last,
     Close,
-    /// Removes the chosen row: deletes, stops or revokes.
     Remove,
     Undo,
     Rename,

@@ -19,7 +19,7 @@ fn keymap() -> &'static Keymap {
     KEYMAP.get_or_init(|| Keymap::new(&[]).0)
 }
 
-/// Sets the user's keys, before the first lookup; returns a message for each unusable line.
+/// Call before the first lookup; returns a message for each unusable line.
 pub fn configure(bindings: &[KeyBinding]) -> Vec<String> {
     let (keymap, problems) = Keymap::new(bindings);
     let _ = KEYMAP.set(keymap);
@@ -50,7 +50,7 @@ pub fn actions() -> Vec<(String, String)> {
     ROWS.iter().zip(&keymap().names).map(|(row, names)| (row.name.to_owned(), keys(names))).collect()
 }
 
-/// The action's first key as shown, such as `Ctrl-R`; empty if it has none.
+/// Such as `Ctrl-R`; empty if the action has no key.
 pub fn name(action: Action) -> String {
     let index = ROWS.iter().position(|row| row.action == action);
     index.and_then(|index| keymap().names[index].first().cloned()).unwrap_or_default()
@@ -87,7 +87,7 @@ impl Keymap {
             }
         }
         for (index, row) in ROWS.iter().enumerate().filter(|(index, _)| own[*index].is_none()) {
-            // A key of several may be the user's for something else.
+            // The user may have bound one of several keys to something else.
             let bound = row.keys.split(' ').filter(|name| map.bind(index, name).is_ok()).count();
             if bound == 0 {
                 let (name, keys) = (row.name, row.keys);

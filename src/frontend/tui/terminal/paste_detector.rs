@@ -14,12 +14,12 @@ use super::setup;
 use super::split_key::{self, KeyBurst};
 
 const PASTE_CHARS: usize = 200;
-/// Bytes after a line end by which it belongs to a paste.
+/// So many bytes after a line end make it part of a paste.
 const SECOND_LINE: usize = 4;
 const MOST_CHARS: usize = 64 * 1024;
-/// A paste arrives in portions: a following portion within this time belongs to it.
+/// A paste arrives in portions at most this far apart.
 const SAME_PASTE: Duration = Duration::from_millis(150);
-/// How long to wait for more after a line end before it counts as Enter.
+/// How long after a line end it counts as Enter.
 const MORE_WITHIN: Duration = Duration::from_millis(15);
 
 const ESCAPE: Event = Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
@@ -74,7 +74,7 @@ async fn gather(
                     ended = true;
                     behind.push(event);
                 }
-                // Pasted lines aren't sent by their own last line end.
+                // The last line end of a paste doesn't send it.
                 Err(_) if !continued && text.contains('\n') => {
                     text.push('\n');
                     break;
@@ -108,7 +108,7 @@ async fn gather(
     KeyBurst { events, ended }
 }
 
-/// Whether text that arrived together is several lines, not a command or an answer and the keys after it.
+/// Whether text that arrived together is several lines rather than a command or an answer and further keys.
 fn is_lines(text: &str) -> bool {
     let is_command = |line: &str| {
         let name = line.split_whitespace().next().and_then(|word| word.strip_prefix('/'));
@@ -133,7 +133,7 @@ fn events_of(text: &str, pasted: bool) -> Vec<Event> {
     text.chars().map(|c| Event::Key(KeyEvent::new(key_of(c), KeyModifiers::NONE))).collect()
 }
 
-/// The character of a key press without command modifiers; `\n` for Enter, a tab for Tab.
+/// Returns `\n` for Enter and a tab for Tab.
 fn plain(event: &Event) -> Option<char> {
     let Event::Key(key) = event else { return None };
     if key.kind == KeyEventKind::Release || !(key.modifiers - KeyModifiers::SHIFT).is_empty() {
@@ -169,7 +169,7 @@ mod tests {
         text.chars().map(|c| press(key_of(c))).collect()
     }
 
-    /// What the events come to when all of them are there at once, and whether the reader ended.
+    /// As if all events were there at once; also returns whether the reader ended.
     async fn gathered(mut events: Vec<Event>, pasting: bool, ends: bool) -> (Vec<Event>, bool) {
         let rest = events.split_off(1);
         let rest = stream::iter(rest.into_iter().map(Ok));

@@ -27,10 +27,10 @@ pub type Row = Vec<Cell>;
 const FREE_ROWS: usize = 4;
 /// Frames after a resize during which the cursor doesn't go to the caret.
 const UNSETTLED: u8 = 20;
-/// As a whole: tmux wraps what was cleared behind a row's end as if it were there.
+/// The whole row: tmux wraps what was cleared after a row's end as if it were there.
 const CLEAR_ROW: &[u8] = b"\x1b[2K";
 const PLAIN: Style = (Color::Reset, Color::Reset, Modifier::empty());
-/// The modifiers used by the theme and the caret, and their codes (ECMA-48, SGR).
+/// Those used by the theme and the caret, with their codes (ECMA-48, SGR).
 const ATTRIBUTES: [(Modifier, &str); 6] = [
     (Modifier::BOLD, "1"),
     (Modifier::DIM, "2"),
@@ -43,7 +43,7 @@ const ATTRIBUTES: [(Modifier, &str); 6] = [
 pub struct Screen<W: Write> {
     out: W,
     size: Size,
-    /// The viewport as drawn; empty when it must be redrawn.
+    /// Empty when everything must be redrawn.
     drawn: Vec<Row>,
     at: (usize, usize),
     cursor_shown: bool,
@@ -86,8 +86,7 @@ impl<W: Write> Screen<W> {
         &mut self.out
     }
 
-    /// After a resize the viewport's content is unknown, but not its start: without frames in between, the
-    /// terminal has rewrapped the rows above the cursor.
+    /// The viewport's content is then unknown, but not its start: the terminal has rewrapped the rows above the cursor.
     pub fn resize(&mut self, size: Size) {
         if size == self.size {
             return;
@@ -106,7 +105,7 @@ impl<W: Write> Screen<W> {
         }
     }
 
-    /// Prints `lines` above, then draws `picture` below them; writes nothing if nothing changed.
+    /// Writes nothing if nothing changed.
     pub fn show(&mut self, lines: Vec<Line<'static>>, picture: &Drawing) -> io::Result<()> {
         if picture.popup {
             self.waiting.extend(lines);
@@ -118,8 +117,7 @@ impl<W: Write> Screen<W> {
         let room = usize::from(self.room());
         let mut rows: Vec<Row> = picture.lines.iter().take(room).map(|line| self.row(line)).collect();
         let free = self.drawn.len().min(room).saturating_sub(rows.len() + printed.len());
-        // While something runs, the last row stays in place, and the free rows wait for coming lines; many
-        // free rows would look like a hole, so the viewport moves up.
+        // While something runs, the last row stays in place. Many free rows would look like a hole, so the viewport moves up.
         let above = if picture.still || free > FREE_ROWS { 0 } else { free };
         rows.splice(0..0, std::iter::repeat_n(self.row(&Line::default()), above));
         let last_column = usize::from(self.size.width).saturating_sub(1);
@@ -147,13 +145,12 @@ impl<W: Write> Screen<W> {
         self.place(caret.filter(|_| picture.still || self.settled > UNSETTLED), picture.still)
     }
 
-    /// Whether printed lines must be wrapped anew: the terminal cut some. Once they were, they always are.
+    /// Whether the terminal cut printed lines, now or earlier.
     pub fn is_torn(&self) -> bool {
         self.rewrapped || self.widths.iter().any(|used| *used > usize::from(self.size.width))
     }
 
-    /// Replaces everything printed so far by `lines`, wrapped for the new width. What is above stays while all of it is
-    /// on the screen; lines that have left it can only be changed by clearing the scrollback.
+    /// Works while everything printed is visible; lines that have scrolled off need the scrollback cleared.
     pub fn rewrap(&mut self, lines: Vec<Line<'static>>, picture: &Drawing) -> io::Result<()> {
         let width = usize::from(self.size.width.max(1));
         let rows = |used: &usize| if self.reflows { (*used).max(1).div_ceil(width) } else { 1 };
@@ -175,7 +172,7 @@ impl<W: Write> Screen<W> {
         self.show(lines, picture)
     }
 
-    /// Removes the lines that were printed last; not if some have left the screen or something else was printed.
+    /// Returns `false` if some have left the screen or something else was printed.
     pub fn withdraw(&mut self, lines: &[Line<'static>]) -> io::Result<bool> {
         let printed: Vec<usize> = lines.iter().map(|line| used(&self.row(line))).collect();
         let width = usize::from(self.size.width.max(1));
@@ -191,7 +188,6 @@ impl<W: Write> Screen<W> {
         Ok(true)
     }
 
-    /// Scrolls everything visible into the scrollback and starts the viewport at the top.
     pub fn clear(&mut self) -> io::Result<()> {
         self.leave_popup()?;
         self.erase(0)?;
@@ -199,7 +195,7 @@ impl<W: Write> Screen<W> {
         write!(self.out, "\x1b[{height}B{}\x1b[H", "\n".repeat(height))
     }
 
-    /// Removes the viewport for another program; the cursor is at its start.
+    /// Leaves the cursor at the viewport's start.
     pub fn leave(&mut self) -> io::Result<()> {
         self.leave_popup()?;
         let waiting = std::mem::take(&mut self.waiting);
@@ -214,7 +210,7 @@ impl<W: Write> Screen<W> {
         self.out.write_all(b"\r")
     }
 
-    /// Writes lines in place of the viewport, which must be redrawn below them.
+    /// The viewport must be redrawn below them.
     fn print(&mut self, lines: &[Line<'static>]) -> io::Result<()> {
         self.erase(0)?;
         for line in lines {
@@ -226,7 +222,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Writes lines over outdated top rows; when those run out, moves the last `kept` rows down.
+    /// Writes over outdated top rows; when those run out, moves the last `kept` rows down.
     fn print_above(&mut self, lines: &[Line<'static>], kept: usize) -> io::Result<()> {
         for line in lines {
             if self.drawn.len() <= kept {
@@ -234,7 +230,7 @@ impl<W: Write> Screen<W> {
             }
             self.go(0, 0)?;
             let row = self.row(line);
-            // What was seen while it was written is there already.
+            // If it equals the live row, it is already there.
             if self.drawn[0] != row {
                 if used(&self.drawn[0]) > used(&row) {
                     self.out.write_all(CLEAR_ROW)?;
@@ -248,7 +244,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Inserts empty rows before row `at`. First moves down to make room below.
+    /// First moves down to make room below.
     fn insert(&mut self, at: usize, count: usize) -> io::Result<()> {
         self.go(0, self.drawn.len() + count - 1)?;
         self.go(0, at)?;
@@ -258,8 +254,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Draws changed rows; the last `kept` ones are only moved. Goes down by line feeds only: they scroll
-    /// where a move would stop, so the way back up is always as long as the way down.
+    /// The last `kept` rows only move. Goes down by line feeds: they scroll where a move would stop short.
     fn draw(&mut self, rows: Vec<Row>, kept: usize) -> io::Result<()> {
         let more = rows.len().saturating_sub(self.drawn.len());
         if more > 0 && kept > 0 {
@@ -290,8 +285,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Puts the cursor at the caret, where input methods open even if it is hidden; without one, hides it at
-    /// the viewport's first cell.
+    /// Input methods open at the caret even if it is hidden; without one, the cursor hides at the first cell.
     fn place(&mut self, caret: Option<(usize, usize)>, still: bool) -> io::Result<()> {
         let (column, row) = caret.unwrap_or_default();
         self.go(column, row)?;
@@ -324,15 +318,13 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Clears the viewport from the row's second cell on: clearing from the very first cell makes tmux push
-    /// the screen into its history.
+    /// From the row's second cell on: clearing from the very first makes tmux push the screen into its history.
     fn erase(&mut self, row: usize) -> io::Result<()> {
         self.go(0, row)?;
         self.drawn.truncate(row);
         self.out.write_all(b"\r \x1b[J\r\x1b[K")
     }
 
-    /// Uses the alternate screen, so that the covered content comes back.
     fn show_popup(&mut self, picture: &Drawing) -> io::Result<()> {
         let mut rows: Vec<Row> = picture.lines.iter().map(|line| self.row(line)).collect();
         mark_caret(&mut rows, picture.caret);
@@ -368,7 +360,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Last line of defense: even uncleaned text can't reach the terminal as a command.
+    /// A last line of defense: even uncleaned text can't reach the terminal as a command.
     fn row(&self, line: &Line<'static>) -> Row {
         let width = self.size.width.max(1);
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));
@@ -395,8 +387,7 @@ fn used(row: &[Cell]) -> usize {
     used.min(row.len())
 }
 
-/// The columns to rewrite. Never starts at the second half of a wide character, and extends to the row's end
-/// after wide or composed characters, since terminals disagree about some widths.
+/// Includes whole wide characters, and the rest of the row after one: terminals disagree about some widths.
 fn difference(before: &[Cell], after: &[Cell]) -> Range<usize> {
     let same = before.iter().zip(after).take_while(|(before, after)| before == after).count();
     let plain = |cell: &Cell| cell.symbol().width() == 1 && cell.symbol().chars().nth(1).is_none();
@@ -411,7 +402,7 @@ fn difference(before: &[Cell], after: &[Cell]) -> Range<usize> {
     start..if all_plain { end } else { after.len() }
 }
 
-/// Writes these columns, without trailing blanks, from the cursor on; returns the column after them.
+/// Without trailing blanks; returns the column after them.
 fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Result<usize> {
     let end = used(row).min(part.end);
     let mut style = PLAIN;
@@ -464,7 +455,7 @@ fn set_style(out: &mut impl Write, before: Style, (fg, bg, modifier): Style) -> 
     write!(out, "\x1b[{}m", codes.join(";"))
 }
 
-/// `base` is 30 for the text, 40 for what is behind it. Palettes have no named colors.
+/// `base` is 30 for text, 40 for backgrounds. Palettes have no named colors.
 fn color(color: Color, base: u16) -> String {
     match color {
         Color::Indexed(number @ 0..8) => (base + u16::from(number)).to_string(),

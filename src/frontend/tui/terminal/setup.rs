@@ -18,21 +18,18 @@ use parking_lot::Mutex;
 use ratatui::text::Line;
 use tokio::sync::Notify;
 
-/// How long to wait for the terminal's answers, which end with the cursor report that all terminals send.
+/// The answers end with the cursor report, which all terminals send.
 const ANSWER_TIME: Duration = Duration::from_millis(40);
-/// Through SSH, for the first of them.
 const FAR_ANSWER_TIME: Duration = Duration::from_millis(300);
-/// All terminals answer this one too. How long the padding after it delays the next answer shows the speed of the
-/// connection, however far it goes.
+/// All terminals answer this too. The delay from padding before the next answer shows the connection's speed.
 const STATUS_QUESTION: &str = "\x1b[5n";
 const STATUS: &[u8] = b"\x1b[0n";
-/// Without any effect.
+/// Has no effect.
 const PADDING: &str = "\x1b[0m";
 const PADDING_COUNT: usize = 80;
 const PADDING_TIME: Duration = Duration::from_millis(250);
 
 const ENTER: &str = "\x1b[?2004h\x1b[?1004h";
-/// Buttons, wheel and drags, in xterm's SGR form.
 const MOUSE_ON: &str = "\x1b[?1002h\x1b[?1006h";
 /// All of it off, line wrap on, synchronized update off, colors off, cursor on.
 const LEAVE: &str = "\x1b[?2004l\x1b[?1004l\x1b[?1002l\x1b[?1006l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
@@ -61,14 +58,14 @@ pub fn killed() -> impl Stream<Item = ()> + Unpin {
     signals::any([Signal::TERM, Signal::HUP, Signal::QUIT, Signal::INT])
 }
 
-/// Whether the terminal rewraps long lines when it becomes narrower, as most do.
+/// Most terminals rewrap long lines when they become narrower.
 pub fn breaks_lines_anew() -> bool {
     let term = std::env::var("TERM").unwrap_or_default();
     let tmux = std::env::var_os("TMUX").is_some();
     tmux || !(std::env::var_os("XTERM_VERSION").is_some() || term == "linux" || term.starts_with("screen"))
 }
 
-/// Whether the scrollback can be cleared, as everywhere but in GNU screen.
+/// True everywhere but in GNU screen.
 pub fn clears_scrollback() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some();
     !is_set("STY") || is_set("TMUX")
@@ -83,7 +80,7 @@ pub struct TerminalReply {
     pub typed: String,
 }
 
-/// Takes over the terminal. Must run before keys are read by anything else.
+/// Must run before keys are read by anything else.
 pub fn enter(mouse: bool) -> io::Result<TerminalReply> {
     MOUSE.store(mouse, Ordering::SeqCst);
     terminal::enable_raw_mode()?;
@@ -110,8 +107,7 @@ pub fn enter_again() -> io::Result<()> {
     write_now(&format!("{ENTER}{}{}{keys}", mouse_on(), title(attention::KEEP_TITLE)))
 }
 
-/// crossterm reads a part and waits for more; when the terminal's queue is full nothing more can arrive, and a large paste
-/// would hang.
+/// crossterm reads a part and waits for more; with the terminal's queue full none comes, and a large paste would hang.
 pub fn rearm_waiting_input() {
     if os::input_comes(Duration::ZERO) {
         os::report_input_again();
@@ -164,8 +160,7 @@ fn write_now(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads until the cursor report or the timeout. Unbuffered, since a buffered reader could keep typed keys
-/// from the event stream.
+/// Unbuffered, because a buffered reader could keep typed keys from the event stream.
 fn read_answer() -> (Vec<u8>, Speed) {
     let far = std::env::var_os("SSH_CONNECTION").is_some();
     let mut deadline = Instant::now() + if far { FAR_ANSWER_TIME } else { ANSWER_TIME };
@@ -225,7 +220,6 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
     TerminalReply { keys, background: background::parse(&text), typed, ..TerminalReply::default() }
 }
 
-/// Collects a frame's bytes, to be sent by [`Output::send`].
 #[derive(Clone, Debug)]
 pub struct Output(Arc<Mutex<(Vec<u8>, Connection)>>);
 

@@ -7,18 +7,17 @@ use std::time::Duration;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use futures_util::{Stream, StreamExt as _};
 
-/// Longer than a sequence is torn apart, shorter than a hand needs for two keys.
+/// Longer than the gap within a sequence, shorter than a hand needs for two keys.
 const REST_WITHIN: Duration = Duration::from_millis(50);
 const MOST_CHARS: usize = 16;
 
-/// Events that arrived together.
 pub struct KeyBurst {
     pub events: Vec<Event>,
     /// The reader failed or ended after them.
     pub ended: bool,
 }
 
-/// The last event of `burst` is Esc: puts in its place the key it begins, if it does.
+/// If the final Esc of `burst` begins a key, replaces it by that key.
 pub async fn join(burst: &mut KeyBurst, keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin)) {
     let mut rest = Vec::new();
     let mut text = String::new();
@@ -44,7 +43,7 @@ pub async fn join(burst: &mut KeyBurst, keys: &mut (impl Stream<Item = io::Resul
     burst.events.extend(rest);
 }
 
-/// What follows Esc: `None` while it is incomplete or unknown; `Some(None)` if it is to be ignored.
+/// Returns `None` if incomplete or unknown; `Some(None)` if it is to be ignored.
 fn parse(text: &str) -> Option<Option<Event>> {
     let press = |code, modifiers| Some(Some(Event::Key(KeyEvent::new(code, modifiers))));
     let mut chars = text.chars();
@@ -62,7 +61,7 @@ fn parse(text: &str) -> Option<Option<Event>> {
     let mut numbers = chars.as_str().split(';').map(str::parse::<u8>);
     let number = numbers.next().and_then(Result::ok).unwrap_or(1);
     let held = numbers.next().and_then(Result::ok).unwrap_or(1).saturating_sub(1);
-    // Shift, Alt and Ctrl are the same bits, in another order.
+    // Shift, Alt and Ctrl are the same bits in another order.
     let mut modifiers = KeyModifiers::NONE;
     for (bit, modifier) in [(1, KeyModifiers::SHIFT), (2, KeyModifiers::ALT), (4, KeyModifiers::CONTROL)] {
         modifiers.set(modifier, held & bit != 0);

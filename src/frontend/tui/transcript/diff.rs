@@ -15,7 +15,7 @@ use base::format::diff_lines::{self, DiffLine};
 use base::sanitize;
 
 pub const SIDE_BY_SIDE: usize = 120;
-/// Lines after these only get the color of their sign.
+/// Later lines only get the color of their sign.
 const COLORED_LINES: usize = 2_000;
 /// Larger changes are rewrites: their words aren't compared.
 const MOST_PAIRS: usize = 30;
@@ -38,7 +38,7 @@ enum Part {
     File(String),
 }
 
-/// How many removed lines stand from `at` on, and how many added ones behind them.
+/// Counts the removed lines from `at` on, and the added lines after them.
 fn change_at(parts: &[Part], at: usize) -> (usize, usize) {
     let run = |from: usize, sign: char| {
         parts[from..].iter().take_while(|part| matches!(part, Part::Row(row) if row.sign == sign)).count()
@@ -47,7 +47,6 @@ fn change_at(parts: &[Part], at: usize) -> (usize, usize) {
     (removed, run(at + removed, '+'))
 }
 
-/// At most `cap` lines, then how many more there are.
 pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'static>> {
     let text = sanitize::clean(diff);
     let (mut parts, language) = parse(&text);
@@ -103,8 +102,7 @@ fn parse(text: &str) -> (Vec<Part>, Option<&'static CodeLanguage>) {
     (parts, language)
 }
 
-/// Where the cap would show only what a change removes, cuts that short, so that what it adds is shown too.
-/// Returns the rows hidden without a note.
+/// Shortens a long removal, so that the additions are shown too. Returns the rows hidden without a note.
 fn both_sides(parts: &mut Vec<Part>, cap: usize, width: usize) -> usize {
     let mut at = 0;
     while at < parts.len().min(cap) {
@@ -123,7 +121,7 @@ fn both_sides(parts: &mut Vec<Part>, cap: usize, width: usize) -> usize {
     0
 }
 
-/// Styles the rows up to `cap`; each side is scanned as a separate text.
+/// Each side is scanned as a separate text.
 fn color(parts: &mut [Part], language: Option<&CodeLanguage>, cap: usize, theme: Theme) {
     let (mut old, mut new) = (State::default(), State::default());
     for (at, part) in parts.iter_mut().take(cap.saturating_add(8)).enumerate() {
@@ -156,7 +154,7 @@ fn mark(parts: &mut [Part], most: usize) {
     let mut at = 0;
     while at < parts.len().min(most) {
         let (removed, added) = change_at(parts, at);
-        // In a rewrite, lines of the same number have nothing to do with each other.
+        // In a rewrite, lines with the same number are unrelated.
         let pairs = removed.min(added);
         for pair in 0..if pairs > MOST_PAIRS { 0 } else { pairs } {
             let (before, behind) = parts.split_at_mut(at + removed);
@@ -246,7 +244,7 @@ pub fn counts(diff: &str) -> (usize, usize) {
 
 const MOST_COMPARED_BYTES: usize = 1_000;
 
-/// The differing ranges of `old` and `new`; empty if too little is left of the old line.
+/// Both are empty if too little is left of the old line.
 fn changed_words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     if old.len() > MOST_COMPARED_BYTES || new.len() > MOST_COMPARED_BYTES {
         return Default::default();

@@ -39,13 +39,13 @@ pub enum TranscriptKind {
 }
 
 impl TranscriptEntry {
-    /// What stands for text that is too old to be printed again.
+    /// Replaces text that is too old to be printed again.
     pub fn cut() -> Self {
         let text = format!("… {} shows earlier output", keymap::name(Action::Transcript));
         Self::Notice { level: Level::Info, text }
     }
 
-    /// What stands for lines that a slow terminal didn't get before an interruption.
+    /// Replaces lines that a slow terminal didn't get before an interruption.
     pub fn not_printed(lines: usize) -> Self {
         let lines = text::plural(lines, "line");
         let text = format!("… {lines} not shown; {} shows them", keymap::name(Action::Transcript));
@@ -111,7 +111,7 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
 }
 
 fn user(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    // Only the visible part is cleaned and wrapped, as the text may be a pasted megabyte.
+    // Clean and wrap only the visible part, because the text may be a pasted megabyte.
     let end =
         text.char_indices().filter(|(_, c)| *c == '\n').nth(USER_LINES).map_or(text.len(), |(at, _)| at);
     let end = text.floor_char_boundary(end.min(width * USER_LINES));

@@ -57,7 +57,6 @@ impl StreamingReply {
         Some(entry)
     }
 
-    /// The end of the finished part, and the fence open there.
     fn cut(&self) -> Option<(usize, Option<Fence>)> {
         let mut fence = self.fence.clone();
         let mut code = 0;
@@ -111,7 +110,7 @@ impl Fence {
     }
 }
 
-/// Whether the line surely starts a list item; one numbered 1 may be any, as Markdown counts for itself.
+/// A line that surely starts a list item; `1.` may be any item, because Markdown counts by itself.
 fn starts_item(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = match digits {
@@ -261,7 +260,7 @@ impl Live {
         entries
     }
 
-    /// Takes everything at the end of a turn; calls without a result count as interrupted.
+    /// At the end of a turn; calls without a result count as interrupted.
     pub fn take_all(&mut self) -> Vec<TranscriptEntry> {
         for piece in &mut self.pieces {
             match piece {
@@ -366,7 +365,7 @@ mod tests {
             _ => false,
         });
         assert!(goes_on, "within the comment that the first part opened: {rest:?}");
-        // Only the first part says what the language is.
+        // Only the first part names the language.
         let shown = rest.last().map(|entry| entry.lines(None, 60, Theme::new(false))).unwrap_or_default();
         assert!(shown.first().is_some_and(|line| line.to_string() != "  rust"), "{shown:?}");
     }

@@ -26,7 +26,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
     entries
 }
 
-/// The title of a result, from its call, which comes before it.
+/// A result's title comes from its call, which comes before it.
 pub fn title<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> String {
     match item {
         Item::ToolCall(call) => {

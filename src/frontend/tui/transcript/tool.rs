@@ -18,7 +18,7 @@ use base::{sanitize, text};
 const DIFF_LINES: usize = 20;
 const TAIL_LINES: usize = 3;
 const USER_LINES: usize = 60;
-/// Longer diffs are cut, in bytes, after counting changed lines.
+/// Longer diffs are cut after counting changed lines.
 const KEEP_DIFF_BYTES: usize = 64 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,7 +109,7 @@ pub fn run_by_user(message: &UserMessage) -> Option<(String, ToolResult)> {
     Some((format!("Bash {command}"), ToolResult::new("", "Bash", envelope)))
 }
 
-/// A running sub-agent on one line; `None` for other calls.
+/// Returns `None` for other calls.
 pub fn agent_line(view: &ToolView) -> Option<String> {
     let task =
         view.title.strip_prefix("Task ").filter(|_| &*view.tool == "Task" && view.outcome.is_none())?;

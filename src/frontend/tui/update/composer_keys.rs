@@ -20,7 +20,7 @@ use base::protocol::op::Quick;
 pub enum TakenKey {
     No,
     Yes,
-    /// It completed a command, which should be sent at once.
+    /// A command was completed and should be sent at once.
     Send,
 }
 
@@ -113,7 +113,7 @@ pub fn unstash(app: &mut App) {
 }
 
 pub fn change(app: &mut App, edit: EditCommand) {
-    // A command typed now, such as /model, is not the end of that message.
+    // A command typed now, such as /model, doesn't belong to that message.
     if app
         .returned
         .take()
@@ -126,7 +126,7 @@ pub fn change(app: &mut App, edit: EditCommand) {
     complete::refresh(app);
 }
 
-/// Whether the event ends a turn, and whether that turn did its work.
+/// Returns whether an ended turn did its work; `None` for other events.
 pub fn turn_done(event: &Event) -> Option<bool> {
     match event {
         Event::TurnEnded(end) => Some(end.reason == EndReason::Done),
@@ -135,7 +135,7 @@ pub fn turn_done(event: &Event) -> Option<bool> {
     }
 }
 
-/// Messages for after a turn come back to be edited if it was stopped or failed.
+/// After a stopped or failed turn, messages for later come back to be edited.
 pub fn after_turn(app: &mut App, done: bool) {
     if !done && !app.later.is_empty() {
         return take_back(app);

@@ -17,7 +17,7 @@ use base::model::item::Item;
 use base::protocol::event::{Event, JobRow, PastPrompt, SessionInfo, TurnEnd};
 use base::protocol::op::Work;
 
-/// How long no key was pressed before a question whose first choice is marked at once.
+/// Without a key press for this long, a question's first choice is marked at once.
 const CALM: Duration = Duration::from_millis(500);
 
 pub fn apply(app: &mut App, event: Event) {
@@ -148,7 +148,7 @@ pub fn apply(app: &mut App, event: Event) {
             app.composer.restore(&text);
             app.hint = Some("draft restored".to_owned());
         }
-        // Available with Up, in case the user already started typing.
+        // The user may have started typing, so Up brings it back.
         Event::Draft { text } => app.composer.remember(&text),
         Event::Rewound(done) => {
             if done.part.conversation() {
@@ -176,7 +176,6 @@ pub fn apply(app: &mut App, event: Event) {
     }
 }
 
-/// Whether the last of the changes that were sent is confirmed.
 fn confirmed(sent: &mut u32) -> bool {
     *sent = sent.saturating_sub(1);
     *sent == 0
@@ -189,7 +188,7 @@ fn files(app: &mut App, paths: Arc<[String]>) {
     app.files.paths = Some(paths);
 }
 
-/// Announces each ended job once, as the user may be waiting for it.
+/// Announces each ended job once, because the user may be waiting for it.
 fn jobs(app: &mut App, rows: Vec<JobRow>) {
     for row in &rows {
         let ran = app.jobs.iter().any(|before| before.id == row.id && before.ended.is_none());
@@ -208,7 +207,7 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
 }
 
 fn session(app: &mut App, mut info: SessionInfo) {
-    // Without a model nothing could write it.
+    // Without a model, nothing could write the file.
     info.offer_init &= info.has_model();
     let before = app.session.replace(info.clone());
     match before {

@@ -19,7 +19,7 @@ use base::protocol::op::{Control, Undo};
 use base::text;
 
 const WHEEL_ROWS: usize = 3;
-/// How long "again to quit" holds.
+/// How long "again to quit" is valid.
 const AGAIN: Duration = Duration::from_secs(2);
 
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
@@ -115,7 +115,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::Expand) => return viewing::open_pager(app, PagerKind::Outputs),
         _ => {}
     }
-    // A waiting question comes before everything else that Tab does.
+    // Tab first goes to a waiting question.
     if key.code == KeyCode::Tab && !app.questions.is_empty() && !app.answering() {
         return app.arm_question(true);
     }

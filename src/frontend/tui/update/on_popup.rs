@@ -51,7 +51,7 @@ pub fn question_key(app: &mut App, key: KeyEvent) -> bool {
     let Some(question) = app.questions.first_mut().filter(|question| question.armed) else { return false };
     match question.key(key, app.now, app.size) {
         Taken::Reply(reply) => take_reply(app, reply),
-        // Text for the composer goes there, along with all further keys.
+        // All further keys go to the composer, too.
         Taken::Typed(text) => composer_keys::write(app, &text),
         Taken::Nothing => {}
     }

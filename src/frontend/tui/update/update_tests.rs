@@ -1,4 +1,4 @@
-//! The reducer from outside: messages in, state and commands out; and no sequence of them may panic.
+//! Tests the reducer from outside: messages in, state and commands out; and no sequence of them may panic.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn app() -> App {
 
 fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) -> Vec<Cmd> {
     let mut commands = update(app, Msg::Key(KeyEvent::new(code, modifiers)));
-    // For the history search, with each prompt.
+    // Sent with each prompt, for the history search.
     commands.retain(|command| !matches!(command, Cmd::Send(Op::Quick(Quick::Remember { .. }))));
     commands
 }
@@ -207,7 +207,6 @@ fn prompt_returned() {
     assert_eq!(app.composer.text(), "hello a/b");
 }
 
-/// A letter that no other follows.
 fn letter_alone(app: &mut App, letter: char) -> Vec<Cmd> {
     assert!(key(app, KeyCode::Char(letter)).is_empty());
     assert!(app.needs_tick());

@@ -38,7 +38,7 @@ pub fn open_agent(app: &mut App, agent: String) {
     refresh(app);
 }
 
-/// Closes the popup; a sub-agent's transcript returns to the pager below.
+/// A sub-agent's transcript returns to the pager below.
 pub fn close(app: &mut App) {
     let before = match &mut app.popup {
         Some(Popup::Pager(pager)) => pager.before.take(),
@@ -69,7 +69,7 @@ pub fn copy(app: &mut App, text: String) {
     }
 }
 
-/// Rows of the screen, from 0, as far as an open pager fills them.
+/// The screen's rows, counted from 0, as far as an open pager fills them.
 pub fn copy_rows(app: &mut App, rows: Option<(u16, u16)>) {
     if let (Some((first, last)), Some(Popup::Pager(pager))) = (rows, &app.popup) {
         let text = pager.rows_text(usize::from(first), usize::from(last));

@@ -1,4 +1,4 @@
-//! //! What the host program supplies for one run of `mycode exec`: servers, sub-agents and plugins; and the tools that remain.
+//! What the host program supplies for one run of `mycode exec`: servers, sub-agents and plugins; and the tools that remain.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub fn plugins(folders: &[PathBuf]) -> Vec<Value> {
     plugins.map(|plugin| json!({"name": plugin.record.name, "path": plugin.root})).collect()
 }
 
-/// /// Claude's names of the tools that aren't denied completely.
+/// Claude's names of the tools that aren't denied completely.
 pub fn tools(setup: &Setup) -> Vec<String> {
     let rules = Rules::new(setup.limits.rules.clone(), &setup.project_state);
     let names = registry::builtin().into_iter().map(|tool| claude_tools::names(tool.name()));
@@ -58,13 +58,13 @@ pub fn brought(option: &str, value: &Value) -> AgentFile {
     AgentFile { path: PathBuf::from(option), text: value.to_string() }
 }
 
-/// /// Converts Claude's `{"name": {"description", "prompt", "tools", "model"}}` to our files.
+/// Converts Claude's `{"name": {"description", "prompt", "tools", "model"}}` to our files.
 pub fn agents(all: &Value) -> Vec<AgentFile> {
     let agents = all.as_object().into_iter().flatten();
     let file = |(name, agent): (&String, &Value)| {
         let mut head = format!("name: {name}\n");
         for key in ["description", "model", "tools"].into_iter().filter(|key| !agent[*key].is_null()) {
-            // // The values are valid YAML, because JSON is a subset.
+            // The values are valid YAML, because JSON is a subset.
             head.push_str(&format!("{key}: {}\n", agent[key]));
         }
         let prompt = agent["prompt"].as_str().unwrap_or_default();
@@ -81,7 +81,7 @@ pub fn json(option: &str, written: &str) -> Result<Value, Failure> {
         .or_usage(format!("{option} {written}"), "name a file, or write {…}")
 }
 
-/// /// `written` is JSON or the path of a file with it.
+/// `written` is JSON or the path of a file with it.
 pub fn written_or_in_file(written: &str) -> Result<String, String> {
     if written.trim_start().starts_with('{') {
         return Ok(written.to_owned());

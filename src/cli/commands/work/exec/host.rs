@@ -1,4 +1,4 @@
-//! //! `mycode exec` controlled by the program on its standard input, as Claude's SDKs do.
+//! `mycode exec` controlled by the program on its standard input, as Claude's SDKs do.
 
 use std::io;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub async fn run(
     Ok(outcome.exit_code)
 }
 
-/// /// Applies an `initialize` request to the session.
+/// Applies an `initialize` request to the session.
 fn initialize(setup: &mut Setup, wanted: &Value) -> Result<(), Failure> {
     let own = &mut setup.loaded.own;
     if wanted["hooks"].is_object() {

@@ -9,7 +9,7 @@ use base::sanitize;
 use base::system::os;
 use tools::output::{Keep, Limits, Spill};
 
-/// /// Wait for a pipe's first byte: we may be started with a pipe that is never written to. The same as in Claude Code.
+/// Wait for a pipe's first byte: we may be started with a pipe that is never written to. The same as in Claude Code.
 const FIRST_BYTE: Duration = Duration::from_secs(3);
 
 pub fn beside_prompt() -> Result<Option<String>, Failure> {

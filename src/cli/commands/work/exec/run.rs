@@ -1,4 +1,4 @@
-//! //! `mycode exec`: decides whether the work is one task, many, or led by another program.
+//! `mycode exec`: decides whether the work is one task, many, or led by another program.
 
 use super::args::ExecArgs;
 use super::task::RunPlace;

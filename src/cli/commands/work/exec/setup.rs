@@ -36,7 +36,7 @@ pub async fn setup(cli: &SharedArgs, args: &ExecArgs, which: &SessionSelector) -
     Ok(setup)
 }
 
-/// /// Completes a command's name. An unknown `/name` is refused, because the model would have to guess its meaning.
+/// Completes a command's name. An unknown `/name` is refused, because the model would have to guess its meaning.
 pub fn with_known_command(prompt: String, setup: &Setup) -> Result<String, Failure> {
     let word = prompt.split(char::is_whitespace).next().unwrap_or_default();
     let Some(name) = word.strip_prefix('/').filter(|name| !name.is_empty() && !name.contains('/')) else {
@@ -57,7 +57,7 @@ pub fn with_known_command(prompt: String, setup: &Setup) -> Result<String, Failu
     if of_server || Path::new(word).exists() {
         return Ok(prompt);
     }
-    // // Notices may say why it isn't known.
+    // Notices may say why it isn't known.
     setup.loaded.notices.iter().for_each(|notice| report::note(notice));
     let meant = fuzzy::nearest_name(name, names.iter().map(String::as_str));
     let meant = meant.map_or(String::new(), |near| format!("did you mean /{near}? "));

@@ -1,4 +1,4 @@
-//! //! `exec --trajectory`: rewrites the trajectory after each step, so that it survives a time-out of the caller.
+//! `exec --trajectory`: rewrites the trajectory after each step, so that it survives a time-out of the caller.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -10,7 +10,7 @@ use base::process::task;
 use base::protocol::event::Event;
 use records::export::write::{self, ExportFormat, ExportOptions};
 
-/// /// Writes in a separate thread, so that the run never waits for it.
+/// Writes in a separate thread, so that the run never waits for it.
 pub struct TrajectoryWriter {
     steps: mpsc::Sender<()>,
     thread: JoinHandle<()>,
@@ -24,7 +24,7 @@ impl TrajectoryWriter {
         let (from, to) = (log.clone(), file.to_owned());
         let thread = std::thread::spawn(move || {
             while step.recv().is_ok() {
-                // // Steps that came in the meantime are included.
+                // Steps that came in the meantime are included.
                 while step.try_recv().is_ok() {}
                 let _ = written(&from, &to);
             }
@@ -49,7 +49,7 @@ impl TrajectoryWriter {
         receiver
     }
 
-    /// /// Writes once more, when the session is complete on disk. The error completes a sentence.
+    /// Writes once more, when the session is complete on disk. The error completes a sentence.
     pub fn finish(self) -> Result<(), String> {
         drop(self.steps);
         let _ = self.thread.join();

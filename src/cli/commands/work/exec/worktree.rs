@@ -13,7 +13,7 @@ use crate::cli::setup::open::{self, SessionSelector};
 use agent::build::git;
 use frontend::exec::output_schema::OutputSchema;
 
-/// /// Whether commits in the project itself would include the user's changes.
+/// Whether commits in the project itself would include the user's changes.
 pub async fn is_needed(root: &Path) -> bool {
     Isolation::of(root, false) == Isolation::Worktree
         && git::uncommitted(root).await.is_ok_and(|found| !found.is_empty())

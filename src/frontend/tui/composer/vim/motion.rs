@@ -29,7 +29,7 @@ impl Find {
     }
 }
 
-/// The target of motion `key` from `at`; `None` if there is none or it isn't a motion.
+/// Returns `None` if there is no target or `key` isn't a motion.
 pub fn motion(text: &str, at: usize, key: char, count: Option<usize>) -> Option<(usize, Span)> {
     let times = count.unwrap_or(1);
     let repeat = |step: &dyn Fn(usize) -> usize| {
@@ -87,7 +87,7 @@ pub fn find(text: &str, at: usize, find: Find, count: usize) -> Option<(usize, S
     })
 }
 
-/// The range of text object `key`; `around` includes the surroundings (`a` instead of `i`).
+/// `around` includes the surroundings (`a` instead of `i`).
 pub fn object(text: &str, at: usize, around: bool, key: char) -> Option<Range<usize>> {
     match key {
         'w' | 'W' => Some(word_object(text, at, around, key == 'W')),
@@ -218,7 +218,7 @@ fn bracketed(text: &str, at: usize, around: bool, (open, close): (char, char)) -
     Some(if around { from..to + close.len_utf8() } else { inner..to })
 }
 
-/// The first `wanted` that no `other` before it pairs with.
+/// The first `wanted` without a matching `other` before it.
 fn unmatched(chars: impl Iterator<Item = (usize, char)>, wanted: char, other: char) -> Option<usize> {
     let mut depth = 0usize;
     for (index, c) in chars {

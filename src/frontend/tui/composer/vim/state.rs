@@ -37,7 +37,7 @@ pub struct Vim {
     /// The last complete change and the current one, for `.`.
     last_change: Vec<Step>,
     recording: Vec<Step>,
-    /// Undo depth before the current change, which is undone as one.
+    /// Undo depth before the current change, which is undone as a whole.
     undo_depth: usize,
 }
 
@@ -77,7 +77,7 @@ impl Vim {
         }
     }
 
-    /// Handles a key in normal mode; returns edits that depend on the rows on screen.
+    /// In normal mode. Returns edits that depend on the rows on screen.
     pub fn key(&mut self, buffer: &mut Buffer, key: char) -> Option<EditCommand> {
         self.pending.push(key);
         let Some(command) = parse(&self.pending)? else {
@@ -152,7 +152,6 @@ impl Vim {
         let (text, at) = (buffer.text(), buffer.cursor());
         let count = command.count.unwrap_or(1);
         let (start, end) = (line_start(text, at), line_end(text, at));
-        // The end of `count` characters within the line.
         let forward = || (0..count).fold(at, |to, _| if to < end { next(text, to) } else { to });
         match (command.key, command.argument) {
             ('i', _) => return self.insert_at(buffer, at),
@@ -224,7 +223,6 @@ impl Vim {
         find(text, from, search?, count)
     }
 
-    /// The range of an operator, and whether it's linewise.
     fn target(&mut self, buffer: &Buffer, command: &Command, operator: char) -> Option<(Range<usize>, bool)> {
         let (text, at) = (buffer.text(), buffer.cursor());
         if command.key == operator {

@@ -1,4 +1,4 @@
-//! What vi's keys do: each row is a text with `|` at the cursor, keys, and what comes of them. `\u{1b}` is Esc.
+//! Tests of vi's keys: each row is a text with `|` at the cursor, keys, and the result. `\u{1b}` is Esc.
 
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;

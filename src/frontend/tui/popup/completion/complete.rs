@@ -80,7 +80,7 @@ pub fn mention(path: &str) -> String {
     files::insertion(path).trim_end().to_owned()
 }
 
-/// The commands that start with the composer's text, if that is one word from `/` on. Built-in names take precedence.
+/// Built-in names take precedence.
 fn commands(app: &App) -> Vec<Candidate> {
     let text = app.composer.text();
     let typed = text.strip_prefix('/').filter(|typed| !typed.contains(char::is_whitespace));

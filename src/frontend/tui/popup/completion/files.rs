@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// Paths ranked for a single letter, which most of them have; the list starts with the most useful ones.
+/// For a single letter, which most paths have; the list starts with the most useful ones.
 const RANKED: usize = 50_000;
 const OFFERED: usize = 50;
 
@@ -16,7 +16,7 @@ pub struct Token {
     pub query: String,
 }
 
-/// The `@` token that ends at `cursor`. An `@` after an ASCII letter or digit (an e-mail address) doesn't count.
+/// An `@` after an ASCII letter or digit (an e-mail address) doesn't count.
 pub fn token(text: &str, cursor: usize) -> Option<Token> {
     let before = text.get(..cursor)?;
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -34,7 +34,7 @@ pub fn token(text: &str, cursor: usize) -> Option<Token> {
 }
 
 impl Token {
-    /// Whether a path is complete and text without blanks goes on behind it, as in Chinese.
+    /// Whether a path is complete and followed by text without a blank, as in Chinese.
     pub fn goes_on(&self, paths: &[String]) -> bool {
         let more =
             |path: &String| self.query.strip_prefix(path.as_str()).and_then(|rest| rest.chars().next());
@@ -127,7 +127,7 @@ impl FileRanking {
     }
 }
 
-/// The replacement for the token; folders stay open for more.
+/// Folders stay open for more.
 pub fn insertion(path: &str) -> String {
     let quote = if path.contains(char::is_whitespace) { "\"" } else { "" };
     let end = if path.ends_with('/') { "" } else { quote };

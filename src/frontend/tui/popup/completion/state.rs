@@ -1,4 +1,4 @@
-//! The open completion: what may replace the text before the cursor. And the paths for files.
+//! The open completion: what may replace the text before the cursor; and the paths for files.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl Completion {
         }
     }
 
-    /// Takes a newer list of files; the selection stays on its path.
+    /// The selection stays on its path.
     pub fn set_paths(&mut self, paths: &Arc<[String]>) {
         let chosen = self.chosen().cloned();
         if let CompletionKind::Files(ranking) = &mut self.kind
@@ -103,7 +103,6 @@ impl Completion {
                 return vec![Span::styled(wrap::clip(&shown, width.saturating_sub(4)), style)];
             };
             let usage = wrap::clip(&shown, width / 2);
-            // The last row says how many more there are.
             let more =
                 if below > 0 && row + 1 == end { format!(" · {below} more ↓") } else { String::new() };
             let room = width.saturating_sub(wrap::width(&usage).max(20) + 4 + wrap::width(&more));
@@ -113,7 +112,7 @@ impl Completion {
     }
 }
 
-/// Paths for the `@` popup: requested each time it opens; the old list is shown until the new one arrives.
+/// Requested each time the `@` popup opens; the old list is shown until the new one arrives.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     pub requested: bool,

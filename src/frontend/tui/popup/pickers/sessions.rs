@@ -16,7 +16,7 @@ use base::protocol::op::{Idle, Op, Quick};
 use base::{clock, sanitize, text};
 
 const PREVIEW_FROM: usize = 14;
-/// From this width on, cost and branch are shown.
+/// The width from which cost and branch are shown.
 const WIDE: usize = 70;
 
 #[derive(Clone, Debug, Default)]
@@ -87,7 +87,6 @@ impl SessionPicker {
         }
     }
 
-    /// The request for the selected session's preview, if it's missing.
     pub fn wanted(&mut self) -> Option<Op> {
         let session = self.list.chosen()?.id.clone();
         if self.preview.as_ref().is_some_and(|(shown, _)| *shown == session) {

@@ -53,7 +53,7 @@ impl PickRow for ModelRow {
     }
 }
 
-/// Marks the model in use, and adds it if it isn't listed.
+/// Adds the model in use if it isn't listed.
 pub fn model_rows(current: &str, mut rows: Vec<ModelRow>) -> Vec<ModelRow> {
     match rows.iter_mut().find(|row| row.name == current) {
         Some(row) => row.source = IN_USE,
@@ -178,7 +178,7 @@ const SAMPLE: &str = "```rust\n// A sample\nfn area(size: Size) -> u32 { size.wi
 const SAMPLE_DIFF: &str =
     "+++ b/a.rs\n@@ -7,2 +7,2 @@\n fn area() {\n-    let width = 2;\n+    let width = 40;\n";
 
-/// A theme, and the look before any was tried.
+/// `before` is the look before any theme was tried.
 #[derive(Clone, Debug)]
 pub struct ThemeRow {
     name: ThemeName,
@@ -225,7 +225,7 @@ impl ThemePicker {
         let shown = |name| PopupAction::Theme { name, keep: false };
         let before = self.list.clone();
         let action = self.list.key(key);
-        // A letter that no theme has isn't taken.
+        // Ignore a letter that matches no theme.
         if self.list.chosen().is_none() {
             self.list = before;
         }

@@ -8,7 +8,6 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::model::observation::{Todo, TodoStatus};
 
-/// Its mark, its content on one line, and their style.
 pub fn shown(todo: &Todo, theme: Theme) -> (&'static str, String, Style) {
     let (mark, style) = match todo.status {
         TodoStatus::Completed => ("☑ ", theme.dim()),

@@ -56,7 +56,7 @@ pub static ALL: LazyLock<Vec<CodeLanguage>> = LazyLock::new(|| {
     toml::from_str::<Table>(include_str!("languages.toml")).map(|table| table.language).unwrap_or_default()
 });
 
-/// Finds a language by fence info (`rust`, `js title=x`, `{.python}`).
+/// By fence info (`rust`, `js title=x`, `{.python}`).
 pub fn find(name: &str) -> Option<&'static CodeLanguage> {
     let name = name.trim_start_matches(['{', '.', ' ']);
     let end = name.find(|c: char| c.is_whitespace() || ",{}:".contains(c)).unwrap_or(name.len());

@@ -35,7 +35,7 @@ pub enum State {
     HereDocument(u32),
 }
 
-/// The contiguous parts of `line` (without its line end); `state` carries over between lines.
+/// `line` has no line end; `state` carries over between lines.
 pub fn scan(language: &CodeLanguage, line: &str, state: &mut State) -> Vec<(Range<usize>, Role)> {
     let mut scanner = Scanner { language, line, at: 0, parts: Vec::new() };
     match language.form {
@@ -101,7 +101,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A slash where a value is expected begins a regular expression; elsewhere it divides.
+    /// A slash begins a regular expression only where a value is expected.
     fn regex_literal(&self) -> Option<usize> {
         let before = self.line[..self.at].trim_end();
         let expected = before.is_empty()
@@ -361,7 +361,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Each part as `role:text`, without what is plain.
     fn parts(language: &str, text: &str) -> String {
         let language = languages::find(language).unwrap();
         let mut state = State::default();
