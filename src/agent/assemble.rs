@@ -93,8 +93,7 @@ pub struct Setup {
     pub session_id: Option<String>,
 }
 
-/// A running agent. The queues are unbounded: operations come at typing speed, and the engine must never wait
-/// for a slow terminal. At most one reply piles up, and `sampling/stream_accumulator.rs` limits its size.
+/// Unbounded queues: the engine must never wait for a slow terminal, and at most one (limited) reply piles up.
 pub struct Handle {
     pub ops: mpsc::UnboundedSender<Op>,
     pub events: mpsc::UnboundedReceiver<Event>,
@@ -283,7 +282,6 @@ fn params(loaded: &Loaded, model: Arc<str>) -> Params {
 pub struct RoleSession {
     pub conversation: Conversation,
     pub agents: FolderAgents,
-    /// Also makes agents for worktrees.
     pub setup: Setup,
 }
 

@@ -222,8 +222,7 @@ impl Engine {
         running
     }
 
-    /// Handles input that came too late for the work that just ended: it runs next, before later operations.
-    /// After an interrupt it is returned to the composer, because the user wants no further turn.
+    /// Input that came too late runs next, before later operations; after an interrupt it returns to the composer.
     fn after(&mut self, control: &TurnControl) {
         if control.cancel.is_cancelled() {
             let late = control.take_typed();

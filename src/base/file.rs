@@ -58,8 +58,7 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// Opens a regular file for reading. Checks the kind on the open handle, so that nothing can be swapped
-/// in between, and opening can't block on a FIFO.
+/// Checks the kind on the open handle, so that nothing can be swapped in between. Never blocks on a FIFO.
 pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
     // Opening some devices has side effects, so check first.
     check_kind(&std::fs::metadata(path)?)?;

@@ -50,8 +50,7 @@ pub fn normalize(path: &Path) -> PathBuf {
     clean
 }
 
-/// Follows links component by component, keeping what doesn't exist. A loop ends at its link (opening it
-/// fails). A relative path starts in the current folder, if that exists.
+/// Follows links one by one, and keeps what doesn't exist. A loop ends at its link, which then can't be opened.
 pub fn follow(path: &Path) -> PathBuf {
     follow_past(path, &mut HashSet::new())
 }
@@ -128,8 +127,7 @@ pub fn on_one_line(name: &str) -> String {
         .collect()
 }
 
-/// The path as spelled on disk: names with control characters or invalid UTF-8 can't be typed exactly, and
-/// an accented letter may be stored as one character or two. What doesn't exist stays as typed.
+/// Control characters, invalid UTF-8 and composed letters can't be typed exactly. What doesn't exist stays as typed.
 pub fn on_disk(absolute: &Path) -> PathBuf {
     let mut real = PathBuf::new();
     for part in absolute.components() {

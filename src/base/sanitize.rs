@@ -33,8 +33,7 @@ pub fn with_tags<'a>(text: &'a str, file: &str) -> Cow<'a, str> {
     CHANGED_TAGS.replace_all(text, "<$1")
 }
 
-/// Removes escape sequences and control characters (except `\n` and `\t`; `\r\n` and a lone `\r` become
-/// `\n`). Bidirectional and invisible format characters become visible, such as `<U+202E>`.
+/// Removes escape sequences and control characters. Invisible format characters become visible, such as `<U+202E>`.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(needs_work) {
         return Cow::Borrowed(text);
@@ -63,8 +62,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Like [`clean`] for text that a user must consent to, where nothing may vanish: also shows control
-/// characters (`<U+001B>`) and zero-width characters. Only `\r\n` becomes `\n`.
+/// Like [`clean`] for text that a user must consent to: nothing may vanish, so control characters are shown too.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let hides = |c: char| needs_work(c) || takes_no_room(c);
     if !text.chars().any(hides) {

@@ -69,8 +69,7 @@ pub fn is_credential_name(name: &str) -> bool {
     named && !upper.ends_with("PUBLIC_KEY")
 }
 
-/// Whether a value looks like a key, whatever its variable's name: a known issuer prefix, a private key, or
-/// an address with a password.
+/// Whatever the variable's name: a known issuer prefix, a private key, or an address with a password.
 fn is_credential_value(value: &str) -> bool {
     // Anyone who knows the last two addresses can post there.
     const MARKS: &str = "sk- sk_live_ rk_live_ ghp_ gho_ ghs_ ghu_ github_pat_ glpat- xoxb- xoxp- AKIA \
@@ -101,8 +100,7 @@ pub fn own_variables() -> Vec<std::ffi::OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| is_own_name(&name.to_string_lossy())).collect()
 }
 
-/// What child processes must not inherit: our own settings and every credential. Proxy addresses stay, even with a
-/// password, because nothing would be reachable without them.
+/// Includes our own settings. Proxy addresses stay, even with a password: nothing would be reachable without them.
 pub fn credential_variables() -> Vec<std::ffi::OsString> {
     std::env::vars_os()
         .filter(|(name, value)| {

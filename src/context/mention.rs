@@ -77,8 +77,7 @@ fn split_range(raw: &str) -> Mention {
     }
 }
 
-/// The mentions in `text`, each up to the longest path that exists: in scripts without blanks, words may follow
-/// the name. `roots` are the workspace and what the user added to it.
+/// Each mention is the longest existing path: in scripts without blanks, words may follow it directly.
 pub fn existing_first(text: &str, roots: &[PathBuf]) -> Vec<Mention> {
     let exists = |path: &str| place(roots, path).is_some();
     let resolved = mentions(text).into_iter().map(|mention| {

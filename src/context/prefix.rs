@@ -19,7 +19,6 @@ pub struct Prefix {
     requests: u64,
     epochs: Epochs,
     tokens: u64,
-    /// The newest item.
     newest: ItemId,
     newest_sent: ItemId,
     reasoning_dropped: u64,

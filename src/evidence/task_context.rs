@@ -13,8 +13,7 @@ use base::path::on_one_line;
 /// Default limit of the text, in characters.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;
 const CUT_MARK: &str = "...[truncated]";
-/// A guess of the tokens saved by naming a right file: the search that isn't needed, and its result. With a task of a few
-/// words, files match by chance.
+/// A guess of the tokens saved by naming a right file. With a task of a few words, files match by chance.
 const WORTH_TOKENS: f32 = 300.0;
 const VAGUE_WORTH_TOKENS: f32 = 75.0;
 const VAGUE_WORDS: usize = 4;

@@ -64,8 +64,7 @@ pub enum Preview {
 }
 
 pub enum ToolWork<A> {
-    /// Runs on the blocking pool. An interrupted call finishes there unobserved, so that no write stops halfway; a
-    /// long search checks [`ToolCx::cancel`].
+    /// On the blocking pool. An interrupted call finishes there, so that no write stops halfway; searches check `cancel`.
     Blocking(fn(&A, &ToolCx) -> ToolOutcome),
     /// Runs on the async threads: waits for a process or the user. Dropping it stops it.
     Async(for<'a> fn(Arc<A>, &'a ToolCx) -> BoxFuture<'a, ToolOutcome>),
@@ -112,8 +111,7 @@ pub trait TypedTool: Send + Sync + 'static {
     /// One line for the user, such as `Read src/a.rs:10-40`.
     fn title(args: &Self::Args) -> String;
 
-    /// What an approval prompt shows. Must not change anything, and, like [`TypedTool::WORK`], may access only what
-    /// [`ToolCx::judged`] lists.
+    /// For an approval prompt. Must not change anything, and may access only what [`ToolCx::judged`] lists.
     fn preview(args: &Self::Args, _: &ToolCx) -> Preview {
         Preview::Text(Self::title(args))
     }

@@ -146,8 +146,7 @@ pub fn fits(text: &str, limits: Limits) -> bool {
     text.len() <= limits.bytes && feeds(text) <= limits.lines as u64
 }
 
-/// `head` is the full text or, with `ends`, its start. Keeps complete lines if possible; a single overlong
-/// line is cut between characters.
+/// `head` is the full text or, with `ends`, its start. Keeps complete lines if possible.
 pub fn cut(head: &str, ends: Option<Ends>, keep: Keep, path: Option<&Path>, limits: Limits) -> String {
     let room = limits.bytes.saturating_sub(MARK_BYTES);
     // The mark takes up to three lines.

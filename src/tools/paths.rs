@@ -23,8 +23,7 @@ pub(crate) struct PathTarget {
     pub shown: String,
 }
 
-/// Resolves a path argument against the workspace. `CONFLICT` if it leads elsewhere now than when the call
-/// was judged: the verdict applies to exactly the path that is then opened without following links.
+/// `CONFLICT` if it leads elsewhere than when the call was judged: the verdict applies to exactly that path.
 pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
     as_judged(cx, resolve(cx, text)?)
 }

@@ -30,8 +30,7 @@ pub fn all(cx: &ToolCx) -> BTreeMap<String, LineCounts> {
     session::changed_files(lines, 0)
 }
 
-/// Whether this part changed a file, now or in an earlier run. Compares the files themselves, because a kill may have come
-/// after the journal's line but before the change.
+/// Compares the files themselves, because a kill may have come after the journal's line but before the change.
 pub async fn made_by(cx: &ToolCx, part: &str) -> bool {
     let title = roles::turn_title(&[part]);
     let mut before: HashMap<PathBuf, PathState> = HashMap::new();

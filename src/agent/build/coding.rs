@@ -155,8 +155,7 @@ async fn misnamed(cx: &ToolCx, files: Vec<String>) -> Vec<String> {
     task::blocking(look).await.unwrap_or_default()
 }
 
-/// Writes the answer before checking off the subtask, so that a kill in between only repeats the answer. A subtask that
-/// changed no file and ran no check stays open.
+/// Writes the answer before checking off the subtask: a kill only repeats it. Without a change or check it stays open.
 fn keep(build: &mut Build, subtask: &Subtask, answer: &str, did: bool) -> Result<(), Stop> {
     if !did {
         *build.idle.entry(subtask.number).or_default() += 1;

@@ -235,8 +235,7 @@ impl Worktree {
         }
     }
 
-    /// Commits a merge whose conflicts were resolved since `before`. If conflict marks or the project's commits
-    /// are missing or left, resets to `before`.
+    /// Commits a resolved merge; resets to `before` if conflict marks remain or the project's commits are missing.
     pub async fn conclude(&self, root: &Path, before: &str, files: &[String]) -> Result<(), Stop> {
         let mut failed = None;
         for file in files {

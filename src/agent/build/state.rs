@@ -112,7 +112,6 @@ impl BuildFolder {
         Ok(Self { root: root.to_owned(), name })
     }
 
-    /// Oldest first.
     pub fn ids(root: &Path) -> Vec<String> {
         let entries = fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

@@ -21,8 +21,7 @@ use tools::cx::ToolCx;
 use tools::file::watch::{self, ChangedBy};
 use tools::ports::ProgressSink;
 
-/// Lets the undo journal record the files. `false` if the user interrupted it; the command must not
-/// run then, because its changes couldn't be undone.
+/// Records the files for undo. Returns `false` if interrupted: the command must not run then, as it couldn't be undone.
 pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -> bool {
     let Some(journal) = cx.journal.clone() else { return true };
     let stop = Arc::new(AtomicBool::new(false));

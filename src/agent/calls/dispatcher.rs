@@ -68,8 +68,7 @@ impl Dispatcher {
         CallQueue { rest: calls, carried: None, alone: calls.len() == 1 }
     }
 
-    /// The next calls that run in parallel: neighbors that only read; any other call runs alone. A call is assessed only after
-    /// everything before it that may change something has run.
+    /// The next calls to run in parallel. A call is assessed only after everything before it that may change something.
     pub async fn next_group(&self, queue: &mut CallQueue<'_>, control: &TurnControl) -> Vec<GroupedCall> {
         let mut group: Vec<GroupedCall> = queue.carried.take().into_iter().collect();
         while group.last().is_none_or(|last| last.parallel) {
@@ -89,8 +88,7 @@ impl Dispatcher {
         group
     }
 
-    /// Decides whether a call runs in parallel: only if its tool or command just reads, needs no answer, and
-    /// doesn't change the shell's folder for the next call.
+    /// Parallel only if its tool or command just reads, needs no answer, and doesn't change the shell's folder.
     async fn grouped(&self, call: &Arc<ToolCall>, control: &TurnControl) -> GroupedCall {
         let call = Arc::clone(call);
         let Ok((tool, args)) = self.resolve(&call, call.parsed_args().unwrap_or_default()) else {
@@ -226,7 +224,6 @@ impl Dispatcher {
         }
     }
 
-    /// Runs a call outside a reply.
     pub async fn run_alone(
         &self,
         call: ToolCall,

@@ -111,8 +111,7 @@ impl AssessedToolCall {
         self.risk() == Some(Risk::Network)
     }
 
-    /// Whether it runs only programs that need other users, which don't exist in a user namespace. All arguments must be
-    /// known, so that rules about files can be applied to them.
+    /// They don't exist in a user namespace. All arguments must be known, so that rules about files can be applied.
     fn needs_other_users(&self) -> bool {
         let needs = |one: &AssessedCall| {
             let name = one.call.name();
@@ -242,8 +241,7 @@ impl PolicyEngine {
         }
     }
 
-    /// Whether a user's hook may approve the call. It may not approve changes to files that control other programs, access to
-    /// secrets or other places, commands that can't be parsed, or what a rule asks about.
+    /// Never for control files, secrets, other places, commands that can't be parsed, or what a rule asks about.
     pub fn may_be_waived(&self, call: &AssessedToolCall) -> bool {
         let rules = self.rules();
         !rules.are_locked()

@@ -49,7 +49,6 @@ impl Hooked {
         }
     }
 
-    /// Sets the changed arguments.
     pub fn changed(&mut self, args: &Value) {
         self.input = claude_tools::input(&self.tool, args, &self.hooks.cx.root);
         self.files = parse::paths_in(args);
@@ -142,8 +141,7 @@ impl Hooked {
         diff.is_some() && self.hooks.wants(HookEvent::PostToolUse)
     }
 
-    /// The verdict with the hooks' decisions. They can deny a call, ask about it, or approve it if the question isn't
-    /// about protected things. What the policy denies stays denied.
+    /// Hooks can deny, ask, or approve unless protected things are asked about. What the policy denies stays denied.
     pub async fn decided(
         &self,
         verdict: Verdict,

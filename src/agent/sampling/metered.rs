@@ -58,8 +58,7 @@ impl Drop for Bill {
 }
 
 impl Metered {
-    /// The estimated cost of the request, and the reply's token limit that the rest of the budget pays for. An error if
-    /// the limit is reached or the price is unknown.
+    /// The estimated cost, and the token limit that the budget can pay for. Fails at the limit or without a price.
     fn bill(&self, request: &Request) -> Result<(Bill, u32), ProviderError> {
         let model = &*request.params.model;
         let Some(facts) = models::facts(model).filter(|_| is_priced(model)) else {

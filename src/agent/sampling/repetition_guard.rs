@@ -7,8 +7,7 @@ use base::text;
 const MOST_BYTES_PER_TOKEN: u64 = 16;
 /// Any answer may be this long, in bytes.
 const USUAL_BYTES: u64 = 256 * 1024;
-/// A block repeated this often and filling this many bytes is a loop. Similar rows don't count. Call arguments aren't
-/// checked, because files may repeat more.
+/// So many repeats filling so many bytes are a loop. Call arguments aren't checked: files may repeat more.
 const REPEATS: usize = 20;
 const LEAST_BYTES: usize = 2 * 1024;
 /// Shorter pieces (rulers, zeros) may repeat for longer.

@@ -227,8 +227,7 @@ impl Conversation {
         if let Some(log) = self.log.take() {
             let _ = std::fs::remove_file(log.path());
         }
-        // The next log must not inherit the removed one's counters. Keep cost, what was learned about the server,
-        // and the user's choice of a model.
+        // The next log must not inherit the counters. Keep cost, lessons about the server, and the chosen model.
         let fresh = Self::new(&self.project_state, &self.workspace);
         let old = std::mem::replace(self, fresh);
         (self.id, self.usage) = (old.id, old.usage);

@@ -63,8 +63,7 @@ impl ItemFacts {
         self.begun.all().last().map(|(id, _)| *id)
     }
 
-    /// An id for a new call: the model's, unless the session or the same reply (`taken`) already uses it;
-    /// otherwise a new one starting at `number`.
+    /// Keeps the model's id unless the session or the reply (`taken`) uses it; otherwise makes one from `number` on.
     pub fn unique_call_id(&self, wanted: &Arc<str>, taken: &[Arc<str>], number: u64) -> Arc<str> {
         let used = |id: &Arc<str>| self.call_ids.contains(id) || taken.contains(id);
         if !used(wanted) && !wanted.is_empty() {

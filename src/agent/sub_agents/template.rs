@@ -85,8 +85,7 @@ impl AgentTemplate {
         (Self { policy, skills: tools.skills, sources: tools.sources, ..self.clone() }, dispatcher.cx)
     }
 
-    /// An agent of this type for one task. `light` overrides whether the type uses the light model; `params`
-    /// and `settings` are the parent's, `cx` is its call's.
+    /// `light` overrides the type's use of the light model; `params` and `settings` are the parent's.
     pub fn agent(
         &self,
         kind: &AgentType,

@@ -49,8 +49,7 @@ impl TurnError {
 /// How servers say that a filter stopped the message before the model saw it; lowercase.
 const FILTER_WORDS: &str = include_str!("filter_words.txt");
 
-/// Whether the server refused the message itself, so that every later request with it would fail too. Lack
-/// of credit, a wrong address or model, or an unknown setting don't count.
+/// Whether every later request with the message would fail too. Credit, address, model and settings don't count.
 pub fn is_filtered(error: &ProviderError) -> bool {
     let ProviderError::BadRequest { status, message } = error else { return false };
     let message = message.to_lowercase();

@@ -27,7 +27,6 @@ const MAX_DATA_BYTES: u64 = 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// The name used in `exec --json`.
     pub name: &'static str,
     pub line: String,
 }

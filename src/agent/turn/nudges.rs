@@ -59,7 +59,6 @@ impl Nudges {
         Ok(())
     }
 
-    /// The notice for the user.
     fn reminded(&self, of: &str) -> String {
         let whom = if self.told.is_empty() { " the model" } else { "" };
         format!("reminded{whom}: {of}")

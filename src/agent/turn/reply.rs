@@ -100,8 +100,7 @@ impl ReplyRequest<'_> {
         }
     }
 
-    /// The server rejects its own reasoning: drops it and treats it as bound from now on, whatever the model table
-    /// says. Returns whether there was any.
+    /// The server rejects its own reasoning: drops it, and from now on treats it as bound. Returns whether there was any.
     fn without_reasoning(&mut self, refused: &NextRequest) -> Result<bool, TurnError> {
         let any = refused.drop_reasoning(self.conversation)?;
         if any {
@@ -126,8 +125,7 @@ impl ReplyRequest<'_> {
         };
         let size = next.built.ledger.total();
         if let Some((_, message)) = fitting.refused.take_if(|(last, _)| size >= *last) {
-            // Nothing more can be dropped: either the window isn't the problem or it is far too small.
-            // Retry once anyway, because some servers' slots are full at times.
+            // Nothing more can be dropped. Retry once anyway, because some servers' slots are full at times.
             fitting.stuck += 1;
             self.window.resize(fitting.configured);
             if fitting.stuck > 1 {
@@ -150,8 +148,7 @@ impl ReplyRequest<'_> {
         made
     }
 
-    /// The real window is smaller than configured. Uses the number that the server names, as the server counts; if
-    /// that explains nothing or didn't help, makes the request much smaller.
+    /// Uses the window that the server names; if that explains nothing or didn't help, makes the request much smaller.
     fn make_room(&mut self, error: &ProviderError, fitting: &Fitting) {
         let sizes = self.window.sizes(self.conversation);
         let (size, smallest) = (sizes.estimated(), sizes.smallest_window());

@@ -19,8 +19,7 @@ const MOST_FINDINGS: usize = 5;
 const MIN_TOKENS: u64 = 30_000;
 const MOST_STEPS: u32 = 20;
 
-/// Reviews the changes of the turn or the whole session. Returns the findings for the model, if any. A review that
-/// can't be done is skipped with a notice.
+/// Returns the findings for the model, if any. A review that can't be done is skipped with a notice.
 pub async fn review(
     agent: &mut Agent,
     turn: bool,

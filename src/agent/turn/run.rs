@@ -375,8 +375,7 @@ impl<'a> Turn<'a> {
         if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
     }
 
-    /// `first` is the turn's message. Without a reply its text returns to the composer; headless only if a
-    /// filter refused the message itself.
+    /// Without a reply, the text of `first` returns to the composer; headless only if a filter refused it.
     fn end_reason(&mut self, error: TurnError, first: Option<ItemId>) -> EndReason {
         let mut prompt_returned = |refused: bool| {
             let Agent { conversation, dispatcher, input, .. } = &mut *self.agent;

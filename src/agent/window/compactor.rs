@@ -140,8 +140,7 @@ impl Compactor {
         force_fit(conversation, with)
     }
 
-    /// Replaces old rounds with a summary; `focus` is what the user wants kept in detail, `None` if it is
-    /// automatic. If hooks refuse, only the final guard shrinks the request.
+    /// `focus` is what the user wants kept in detail. If hooks refuse, only the final guard shrinks the request.
     pub async fn archive_rounds(
         &mut self,
         conversation: &mut Conversation,

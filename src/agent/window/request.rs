@@ -40,8 +40,7 @@ impl RequestSizes<'_> {
         self.conversation.state.calibration.apply(tokens)
     }
 
-    /// The most tokens that the next request can take: what the server has counted, plus the upper bound of what arrived
-    /// since; before the first report, the upper bound of everything.
+    /// What the server has counted, plus the upper bound of what arrived since; before a report, of everything.
     pub fn at_most(&self) -> u64 {
         let history = &self.conversation.state.history;
         if !self.conversation.state.calibration.is_learned() {
@@ -56,8 +55,7 @@ impl RequestSizes<'_> {
         (corrected * margin + f64::from(unsure) * self.cautious_ratio().max(1.0)) as u64
     }
 
-    /// Real tokens per estimated token. A ratio below 1 is trusted only where the estimate may be far too high:
-    /// in scripts with many characters.
+    /// A ratio below 1 is trusted only where the estimate may be far too high: in scripts with many characters.
     pub fn cautious_ratio(&self) -> f64 {
         let history = &self.conversation.state.history;
         let estimated = (self.prompt.tokens() + history.tokens()).max(1) as f64;
@@ -117,8 +115,7 @@ impl NextRequest {
         Self { parts, built }
     }
 
-    /// Reasoning is sent back only while everything before it is unchanged. If the model binds it,
-    /// permanently leaves out what follows any change since the last request.
+    /// Reasoning is sent only while everything before it is unchanged; if bound, what follows a change is left out for good.
     pub fn of_epoch(
         prompt: &FixedPrompt,
         settings: &ContextSettings,

@@ -88,8 +88,7 @@ pub fn tokens_of(summary: &Summary) -> u64 {
     u64::from(estimate::estimate(&summary.text))
 }
 
-/// Where to cut: keeps as many recent rounds as the low-water mark minus `spare` tokens allows, at most
-/// `min_retain_rounds` (two if `wanted`), and at least two unless only one round is finished.
+/// Keeps as many rounds as the low-water mark minus `spare` allows, up to `min_retain_rounds` (two if `wanted`).
 pub fn archive_cut(sizes: RequestSizes<'_>, wanted: bool, spare: u64) -> Option<ItemId> {
     let history = &sizes.conversation.state.history;
     let rounds = history.rounds();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::search::glob::like;
 use crate::search::words::listed;
 
-/// The names in both versions, and ours.
+/// Their names in both versions, and ours.
 const TOOLS: [(&str, &str); 12] = [
     ("bash shell", "Bash"),
     ("edit", "Edit"),
@@ -21,9 +21,9 @@ const TOOLS: [(&str, &str); 12] = [
     ("todowrite", "TodoWrite"),
     ("question", "AskUser"),
 ];
-/// Without a counterpart here.
+/// They have no counterpart here.
 const UNUSED: &str = "external_directory doom_loop lsp todoread codesearch plan_enter plan_exit";
-/// The rest only reads, so a question about all tools isn't one about these.
+/// The others only read, so a question about all tools doesn't include them.
 const ASKED: &str = "Bash Edit WebFetch";
 
 struct Rule {
@@ -33,7 +33,6 @@ struct Rule {
     effect: String,
 }
 
-/// What is allowed, asked and denied.
 pub fn lists(settings: &Value) -> [Vec<String>; 3] {
     let rules = rules(settings);
     let mut lists = [const { Vec::new() }; 3];
@@ -78,7 +77,6 @@ pub fn lists(settings: &Value) -> [Vec<String>; 3] {
     lists
 }
 
-/// The keys that say something that has no counterpart here.
 pub fn unused(settings: &Value) -> impl Iterator<Item = String> {
     let unused = rules(settings).into_iter().filter(|rule| listed(UNUSED, &rule.key));
     let mut keys: Vec<String> = unused.map(|rule| format!("permission.{}", rule.key)).collect();
@@ -117,12 +115,12 @@ fn is_milder(effect: &str, than: &str) -> bool {
     effect == "allow" && than != "allow" || effect == "ask" && than == "deny"
 }
 
-/// `git *` is about `git`, too.
+/// `git *` also covers `git`.
 fn covers(pattern: &str, other: &str) -> bool {
     like(pattern, other) || pattern.strip_suffix(" *") == Some(other)
 }
 
-/// A pattern in our form. What allows may not be about more than it was.
+/// Converts a pattern. One that allows must not cover more than before.
 fn ours(tool: &str, pattern: &str, allows: bool) -> Option<String> {
     let wider = if allows { pattern.to_owned() } else { pattern.replace('?', "*") };
     match tool {

@@ -14,8 +14,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// `MYCODE_HOME` puts everything into one folder; otherwise the XDG folders or `~` (from the user
-    /// database if `HOME` isn't set).
+    /// `MYCODE_HOME` puts everything into one folder; otherwise the XDG folders or `~`, if needed from the user database.
     pub fn from_env() -> Self {
         Self::resolve(|name| env::var_os(name).filter(|value| !value.is_empty()), env::home_dir)
     }

@@ -166,8 +166,7 @@ pub struct ContextSettings {
     pub window_tokens: u64,
     pub window_origin: Origin,
     pub output_reserve_tokens: u64,
-    /// Share of the window at which compaction starts, 0–1. The same for small windows, which would otherwise
-    /// be rewritten at every other request.
+    /// A share from 0 to 1. The same for small windows, which would otherwise be rewritten at every other request.
     pub compression_threshold: f64,
     /// Share of the window that compaction must get below, 0–1.
     pub low_water: f64,

@@ -13,8 +13,7 @@ pub struct Quota {
 impl Quota {
     pub const STATE: Self = Self { keep: Duration::from_secs(7 * 24 * 3600), bytes: 500 << 20 };
 
-    /// Removes files under `folder` (`depth` levels down) that are too old, then the oldest ones for which `may_go`, down to the
-    /// quota. Skips what can't be read or removed. Slow: walks the folder.
+    /// Removes files that are too old, then the oldest for which `may_go`. Slow: walks the folder `depth` levels down.
     pub fn clean(self, folder: &Path, depth: usize, now: SystemTime, may_go: impl Fn(&Path) -> bool) {
         let mut files: Vec<(SystemTime, u64, PathBuf)> = walkdir::WalkDir::new(folder)
             .max_depth(depth)

@@ -10,8 +10,7 @@ use crate::file::{self, FileError};
 /// Needed because the lock stops only our own processes, and some file systems have no locks.
 const ATTEMPTS: usize = 8;
 
-/// Writes what `change` makes of the content (`None` if there is no file); `None` leaves the file unchanged. Calls `change`
-/// again if another program changed the file in the meantime. The folder is locked meanwhile.
+/// Locks the folder. Calls `change` again if another program changed the file; `None` leaves the file unchanged.
 pub fn update(
     path: &Path,
     mut change: impl FnMut(Option<&[u8]>) -> io::Result<Option<Vec<u8>>>,

@@ -119,15 +119,13 @@ fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
     (text, Encoding::DamagedUtf8)
 }
 
-/// With fewer such characters the script is unclear: two Western European letters look like one two-byte character,
-/// and each one like a letter of another script.
+/// With fewer, the script is unclear: two Western European letters look like one two-byte character.
 const TWO_BYTE_CHARACTERS: usize = 4;
 const ONE_BYTE_LETTERS: usize = 8;
 /// A Western language repeats the same few letters of this kind.
 const DIFFERENT_LETTERS: usize = 6;
 
-/// Text of another script, if very likely and exactly reversible. It would also survive as Western text, but
-/// an edit could split a two-byte character or add letters of the wrong script.
+/// Must be very likely and reversible. As Western text, an edit could split characters or add wrong letters.
 fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, true);

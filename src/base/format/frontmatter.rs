@@ -57,8 +57,7 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Like [`read`] for front matter written for other programs: an entry that isn't valid YAML (`a: b: c`, `**/*.rs`,
-/// tab-indented) becomes text, including the indented lines below it.
+/// For other programs' files: an entry that isn't valid YAML (`**/*.rs`) becomes text, with the indented lines below it.
 pub fn read_lenient(head: &str) -> Result<Map<String, Value>, String> {
     read(head).or_else(|why| {
         let mut entries: Vec<String> = Vec::new();

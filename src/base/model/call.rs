@@ -30,8 +30,7 @@ impl ToolCall {
         }
     }
 
-    /// The arguments as a JSON object. Empty text and `null` count as `{}` (some servers send nothing for no
-    /// arguments); an object inside a string is unwrapped. The error goes back to the model.
+    /// Empty text and `null` count as `{}`; an object inside a string is unwrapped. The error goes back to the model.
     pub fn parsed_args(&self) -> Result<Value, String> {
         let args = if self.args.trim().is_empty() { "{}" } else { &self.args };
         match serde_json::from_str::<Value>(args) {

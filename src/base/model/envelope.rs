@@ -45,8 +45,7 @@ pub struct EnvelopeError {
     pub message: String,
 }
 
-/// A tool's answer. `data` has small facts (path, counts, exit code, diff) for the log, the UI and the
-/// compressor; `body` has the one large text (file lines, output, matches), so that it is stored once.
+/// `data` has small facts for the log, the UI and the compressor; `body` has the one large text, stored once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     pub status: Status,

@@ -69,8 +69,7 @@ impl UserMessage {
     }
 }
 
-/// The model's visible or hidden reasoning. `opaque` is the provider's signed or encrypted block, kept
-/// verbatim and sent back only to a provider of the same kind.
+/// `opaque` is the provider's signed or encrypted block, sent back verbatim only to a provider of the same kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reasoning {
     pub text: Arc<str>,

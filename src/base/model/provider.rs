@@ -15,8 +15,7 @@ use crate::pattern::Pattern;
 pub type ReplyStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
 pub trait Provider: Send + Sync {
-    /// Sends `request` and streams the answer. Retries if that is safe ([`ProviderError::retry`]),
-    /// announcing each retry as `Restarted`; the first `Err` is final and ends the stream.
+    /// Retries if that is safe, announcing it as `Restarted`; the first `Err` is final and ends the stream.
     fn stream(&self, request: &Request) -> ReplyStream;
 
     fn name(&self) -> &'static str;

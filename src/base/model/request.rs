@@ -80,8 +80,7 @@ pub struct Request {
     pub system: Vec<Block>,
     pub tools: Arc<[ToolSpec]>,
     pub messages: Vec<Message>,
-    /// Prompt cache marks for dialects that bill them: message counts after which the prefix is worth caching
-    /// (ascending, at most three; system and tools always are).
+    /// Message counts after which the prefix is worth caching (ascending, at most three; system and tools always are).
     pub cache_marks: Vec<usize>,
     pub params: Params,
 }

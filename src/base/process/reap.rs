@@ -55,8 +55,7 @@ pub fn family(leader: i32) -> Vec<Process> {
         .collect()
 }
 
-/// The process of our program that has locked a file, from `/proc/locks` (proc_locks(5): kind, mode, process,
-/// `major:minor:inode`) or, if that is missing, one that has it open.
+/// Our program's process that locked a file, from `/proc/locks` (proc_locks(5)) or else the one that has it open.
 pub fn holder(file: &Path) -> Option<i32> {
     let own = programs::own().ok()?;
     let name = own.file_name()?.to_string_lossy();
@@ -106,8 +105,7 @@ enum Survivors {
 }
 
 impl Leftovers {
-    /// Records what is still alive of the command; returns the number of processes. With a `lifeline`,
-    /// processes in the leader's own session are only keepers and don't count.
+    /// Returns the number of living processes. With a `lifeline`, those in the leader's own session are only keepers.
     pub fn note(&self, command: &str, leader: i32, lifeline: Option<Handle>) -> usize {
         let mut alive = family(leader);
         alive.retain(|process| {

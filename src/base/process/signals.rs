@@ -14,8 +14,7 @@ pub fn any(kinds: impl IntoIterator<Item = Signal>) -> impl Stream<Item = ()> + 
     streams.map(Box::pin).collect::<SelectAll<_>>()
 }
 
-/// Ctrl-C, SIGTERM and hang-ups. We must handle them all to stop the running command, which has its own
-/// session. Signals that the parent ignored (`nohup`, background jobs of a script) stay ignored.
+/// Handles them all, to stop the running command in its own session. Signals that the parent ignored stay ignored.
 pub fn interrupts() -> impl Stream<Item = ()> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kinds = [Signal::INT, Signal::TERM, Signal::HUP];

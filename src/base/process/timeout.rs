@@ -9,8 +9,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::system::os::{self, Signal};
 
-/// Kills a child and its process group when time is up. To let the child continue, drop this before waiting for
-/// the child, because its number may be reused afterwards.
+/// Drop it before waiting for a child that may continue, because the child's number may be reused afterwards.
 pub struct Timeout {
     done: Arc<(Mutex<bool>, Condvar)>,
 }
@@ -33,8 +32,7 @@ impl Timeout {
 
     /// Waits for the child's end; after a timeout, a signal has ended it.
     pub fn end(self, mut child: Child) -> Option<ExitStatus> {
-        // A program may close its output and stay, so the timeout must last until it has ended, but must be off
-        // before its number can be reused.
+        // A program may close its output and stay. The timeout must last until its end, but not until its number is reused.
         os::wait_for_end(&child);
         drop(self);
         child.wait().ok()

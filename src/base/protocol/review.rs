@@ -25,7 +25,6 @@ pub struct ChangedFile {
     pub minus: u32,
     pub differs: Option<String>,
     pub hunks: Vec<Hunk>,
-    /// Why none of it can be reverted.
     pub refused: Option<String>,
 }
 

@@ -22,8 +22,7 @@ pub struct GlobMatches {
     pub incomplete: bool,
 }
 
-/// A matcher for paths relative to the searched folder. `*` stays within a name, `**` crosses folders. A
-/// pattern without `/` is the file name, at any depth if `anywhere`.
+/// `*` stays within a name, `**` crosses folders. Without `/` it is the file name, at any depth if `anywhere`.
 pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
     let pattern = pattern.trim_start_matches("./");
     let deep = if pattern.contains('/') || !anywhere { pattern.to_owned() } else { format!("**/{pattern}") };
@@ -34,7 +33,6 @@ pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
         .map_err(|error| error.kind().to_string())
 }
 
-/// `*` matches any text.
 pub fn like(pattern: &str, text: &str) -> bool {
     let Some((front, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(front) else { return false };

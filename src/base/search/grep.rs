@@ -119,8 +119,7 @@ fn included(query: &GrepQuery, root: &Path, entry: &ignore::DirEntry) -> bool {
     entry.depth() == 0 || query.include.as_ref().is_none_or(|glob| glob.is_match(relative))
 }
 
-/// Adds a file's hits, and drops the last files if the others reach the limit, so that memory is limited and the
-/// result doesn't depend on thread timing.
+/// Drops the last files beyond the limit, which limits memory and keeps the result independent of thread timing.
 fn keep(kept: &mut BTreeMap<PathBuf, FileHits>, path: &Path, hits: FileHits, limit: usize) {
     kept.insert(path.to_owned(), hits);
     let mut total: usize = kept.values().map(|hits| hits.kept).sum();

@@ -71,7 +71,6 @@ impl BatchRun {
         }
     }
 
-    /// Returns the batch's exit code.
     pub async fn work_through(
         &self,
         all: &[BatchTask],

@@ -26,7 +26,6 @@ const LAST_BYTES: u64 = 4 * 1024;
 pub struct RunLog {
     file: File,
     run: Run,
-    /// An incomplete line.
     begun: Vec<u8>,
 }
 

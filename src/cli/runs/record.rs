@@ -35,7 +35,6 @@ pub struct RunRecord {
     pub id: String,
     pub kind: RunKind,
     pub task: String,
-    /// Where the user started it.
     pub folder: PathBuf,
     /// `None` for a batch: each task has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

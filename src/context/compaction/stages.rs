@@ -144,8 +144,7 @@ fn facts_alone(history: &HistoryManager, target: SizeTarget) -> Option<Compactio
     Some(CompactionStage::Archive { before, summary, cause: CauseKind::Trim.because("facts alone") })
 }
 
-/// Cuts the longest texts until everything fits into `room` tokens: results, arguments and the agent's words
-/// first, user text only if it takes more than half of the room.
+/// Results, arguments and the agent's words first; user text only if it takes more than half of the room.
 fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
     let (pinned, free): (Vec<&HistoryEntry>, Vec<&HistoryEntry>) =
         history.entries().iter().partition(|entry| entry.pinned);

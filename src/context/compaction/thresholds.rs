@@ -22,8 +22,7 @@ pub struct Thresholds {
     pub fresh_requests: u64,
     /// Younger calls are folded only when they must be.
     pub keep_requests: u64,
-    /// How long the newest view of a file is spared, all together up to `view_budget`; after an edit only until the file
-    /// was left alone for `alone_requests`.
+    /// The newest view of a file is spared so long, within `view_budget`; after an edit only for `alone_requests`.
     pub view_requests: u64,
     pub view_budget: u64,
     pub alone_requests: u64,

@@ -64,8 +64,7 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
 
 static PYTEST_DOTS: Pattern = Pattern::new(r"^\.[.sx]* +\[ *\d+%\]$");
 
-/// What a terminal would show: no escape sequences, only the last state of a progress bar, no trailing blanks. Of empty
-/// lines, two in a row stay because they may be code that will be edited.
+/// Of a progress bar only the last state. Two empty lines in a row stay, because they may be code to be edited.
 fn on_terminal(text: &str) -> Cow<'_, str> {
     let noise = ["\n\n\n\n", " \n", "%]\n"];
     if !text.contains(['\r', '\u{1b}', '\u{8}']) && !noise.iter().any(|noise| text.contains(noise)) {

@@ -148,8 +148,7 @@ impl HistoryManager {
         self.position(id).map(|index| &self.entries.all[index])
     }
 
-    /// Replaces everything before `before` with the summary, whose item number is `id`. Pinned items stay
-    /// after it, a result with its call.
+    /// `id` is the summary's item number. Pinned items stay after it, a result with its call.
     pub fn archive(&mut self, before: ItemId, id: ItemId, summary: Summary) {
         self.rewritten_at = self.requests;
         let cut = self.entries.all.partition_point(|entry| entry.id < before || is_summary(entry));

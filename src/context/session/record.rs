@@ -29,7 +29,6 @@ pub enum Record {
     /// Everything before `before` is replaced by the summary.
     Archive {
         before: ItemId,
-        /// The summary's own id.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<ItemId>,
         summary: Summary,
@@ -125,8 +124,7 @@ pub struct ItemRecord {
     pub item: Arc<Item>,
 }
 
-/// Items sent in another form from the next request on. Rewritten in batches because each rewrite costs the
-/// prompt cache of everything after it.
+/// Rewritten in batches, because each rewrite costs the prompt cache of everything after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
     pub items: Vec<ItemId>,

@@ -145,8 +145,7 @@ const NOT_SMALLER: &str = "the summary would not save space";
 /// How models mark headings, whatever format was asked for.
 const HEADING_MARKS: [&str; 4] = ["## ", "### ", "# ", "**"];
 
-/// The answer under the requested headings. The same number of other headings is taken for a translation and replaced;
-/// otherwise one requested heading, or any three, are enough. `None` if there are fewer.
+/// The same number of other headings counts as a translation; otherwise one requested heading or any three are needed.
 fn with_headings(answer: &str) -> Option<String> {
     let headings: Vec<&str> = prompts::SUMMARY.lines().filter(|line| line.starts_with("## ")).collect();
     let count = |mark: &str| answer.lines().filter(|line| line.starts_with(mark)).count();
@@ -172,8 +171,7 @@ fn checked(answer: String, before: u64) -> Result<String, String> {
     }
 }
 
-/// The summarizer's input: `[role] content`, tools as `[tool:Name] {json}`, results in their history form;
-/// the middle is cut to `max_bytes`. Excludes an earlier summary, which isn't summarized again.
+/// `[role] content`, tools as `[tool:Name] {json}`; cut in the middle. Earlier summaries aren't summarized again.
 fn transcript(entries: &[HistoryEntry], max_bytes: usize) -> String {
     let line = |entry: &HistoryEntry| {
         Some(match &*entry.item {

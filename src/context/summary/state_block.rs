@@ -151,8 +151,7 @@ impl StateBlock {
         self.render_cut(&CUTS[0])
     }
 
-    /// The block in about `max_tokens` if possible. Drops the agent's words first, then files only read, older failures
-    /// and notes, then hashes; shortens the user's words last.
+    /// Drops the agent's words first, then files only read, failures, notes and hashes; shortens the user's words last.
     pub fn render_within(&self, max_tokens: u64) -> String {
         let mut rendered = String::new();
         for cut in &CUTS {

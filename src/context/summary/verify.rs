@@ -84,8 +84,7 @@ fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
     clean.into_owned()
 }
 
-/// Words joined by slashes: `login/logout`, `Ein-/Ausgabe`, `HTTP/2`. In a path, the first part
-/// is a folder, but not every part (`frontend/backend` are words).
+/// `login/logout`, `Ein-/Ausgabe`, `HTTP/2`. A path starts with a folder; in `frontend/backend`, all are words.
 fn are_words(shape: &str, evidence: &Grounding) -> bool {
     let is_word = |part: &str| {
         let mut words = part.trim_matches('-').split('-');

@@ -11,8 +11,7 @@ const LEAST_SAMPLE: u64 = 200;
 /// Real tokens per estimated token; outside this range, the server counts wrongly or truncates.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=2.5;
 
-/// Smaller prompts are never suspicious, nor are smaller reports: a server that excludes
-/// cached tokens reports little.
+/// Smaller prompts and reports are never suspicious: a server that excludes cached tokens reports little.
 const LEAST_EXPECTED: u64 = 2_000;
 const LEAST_REPORTED: u64 = 900;
 /// The tokenizer can't explain a report below this share of the prompt.
@@ -56,8 +55,7 @@ impl Calibration {
         }
     }
 
-    /// Learns from the reported size of a request. If the server must have cut the prompt, returns its evident window
-    /// instead, in tokens.
+    /// Returns the server's evident window, in tokens, if it must have cut the prompt.
     pub fn report(&mut self, estimated: u64, reported: u64) -> Option<u64> {
         let cut = self.truncation.check(self.apply(estimated), reported);
         if cut.is_none() {
@@ -124,8 +122,7 @@ struct TruncationDetector {
 }
 
 impl TruncationDetector {
-    /// Compares the `reported` size of a prompt with the `expected` one (calibrated). Returns the
-    /// server's evident window, in tokens, if it must have cut the prompt.
+    /// `expected` is calibrated. Returns the server's evident window if it must have cut the prompt.
     fn check(&mut self, expected: u64, reported: u64) -> Option<u64> {
         let added = expected.saturating_sub(self.last_expected);
         self.last_expected = expected;

@@ -62,8 +62,7 @@ fn is_vietnamese(text: &[u8]) -> bool {
     matches!(text, [0xE1, 0xBA | 0xBB, ..])
 }
 
-/// Extra tokens for accented letters, which break a Latin word apart. Fitted to 2,500 characters each of 14
-/// languages (texts of Django 5.2).
+/// They break a Latin word apart. Fitted to 2,500 characters each of 14 languages (texts of Django 5.2).
 fn accents(word: &[u8]) -> f64 {
     if word.contains(&0xE1) || word.contains(&0xC6) {
         return 0.0;

@@ -10,8 +10,7 @@ use tiktoken_rs::{CoreBPE, O200K_BASE_PAT_STR, Rank};
 
 use super::estimate::estimate;
 
-/// The longest piece passed to the tokenizer, in bytes. Its cost grows faster than linearly in long runs
-/// without a break, and runs of a million blanks overflow the stack of its regex engine.
+/// In bytes. The cost grows faster than the length, and a million blanks overflow the stack of the regex engine.
 const PIECE_BYTES: usize = 4 << 10;
 
 /// Bytes counted at most; a longer text is judged by evenly spaced samples of this total size.

@@ -52,8 +52,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Updates everything; uses a temporary index if `state` isn't writable. Fails if another process takes too long to build
-    /// the index.
+    /// Uses a temporary index if `state` isn't writable. Fails if another process takes too long to build the index.
     pub fn open(root: &Path, state: &Path) -> io::Result<Self> {
         let folder = state.join("evidence");
         match Self::open_in(root, &folder) {

@@ -41,8 +41,7 @@ pub struct Query {
     pub about_documents: bool,
 }
 
-// Only Latin, Greek and Cyrillic: all of Unicode, or counted repetitions, would take a hundred times as long to
-// compile, and names between Chinese words are found this way too.
+// Only Latin, Greek and Cyrillic: all of Unicode would take a hundred times as long to compile.
 static LINK: Pattern = Pattern::new(r#"https?://[^\s)>\]"']+"#);
 static PATH: Pattern = Pattern::new(include_str!("query_path.regex"));
 static COMPOUND: Pattern = Pattern::new(include_str!("query_compound.regex"));

@@ -59,8 +59,7 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<f32> {
         .collect()
 }
 
-/// (1-based number, line), in file order. Lines with an exact name from the task (`names`, lowercase) come
-/// before lines that share only parts of one, with its definition first; repeated lines count little.
+/// In file order. Lines with an exact name (`names`, lowercase) come before those with a part; repeats count little.
 pub fn lines(
     path: &str,
     weights: &FxHashMap<&str, f32>,

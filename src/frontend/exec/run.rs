@@ -29,8 +29,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The prompt stays in the session, because there's no composer to return it to.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
-/// `Text`: the answer on standard output, progress on standard error. `Answer`: without progress, but with warnings and
-/// errors. `OneStream`: both on standard output, the full session as one text (the demo).
+/// `Text`: progress on standard error. `Answer`: only warnings there. `OneStream`: all on standard output (the demo).
 #[derive(Clone, Debug)]
 pub enum OutputForm {
     Text { color: bool },

@@ -19,8 +19,7 @@ use base::process::{programs, timeout};
 use base::protocol::event::{Event, Level};
 use base::{clock, file};
 
-/// Longer sequences than 100,000 bytes aren't sent, as in hterm's osc52.sh. Some terminals accept less:
-/// Contour 51,200 bytes, xterm without graphics 20,000.
+/// hterm's osc52.sh sends at most 100,000 bytes. Contour accepts 51,200, xterm without graphics 20,000.
 pub const MOST_COPIED: usize = 74_994;
 /// GNU screen passes on at most 768 bytes at once since 4.2.1 (hterm's osc52.sh), escapes included.
 const SCREEN_PART: usize = 760;
@@ -49,9 +48,8 @@ pub fn complete_shell(before: String, folder: &Path) -> Msg {
     Msg::ShellWords { before, words }
 }
 
-/// Loads `text` into tmux's buffer and the clipboard (`load-buffer -w`, since 3.2): `set-clipboard` defaults
-/// to `external`, which drops OSC 52 from programs (`input_osc_52_parse` in tmux's input.c). On a Mac `pbcopy` does what
-/// Apple's Terminal can't.
+/// tmux's `set-clipboard` defaults to `external`, which drops OSC 52 from programs (tmux's input.c); `-w` is known since 3.2.
+/// Apple's Terminal has no OSC 52.
 pub fn copy_by_program(text: &str, var: impl Fn(&str) -> bool) {
     let all: [(bool, &str, &[&str]); 2] = [
         (var("TMUX"), "tmux", &["load-buffer", "-w", "-"]),
@@ -172,8 +170,7 @@ fn forget_old(folder: &Path) {
     }
 }
 
-/// xclip is the only one tested. In WSL, `System.Windows.Forms.Clipboard.GetImage` needs a single-threaded apartment
-/// (`-STA`). Anything but PNG counts as no picture.
+/// Only xclip is tested. WSL's `GetImage` needs `-STA`. Anything but PNG counts as no picture.
 fn clipboard_programs() -> Vec<Command> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let all: [(bool, &str, &[&str]); 5] = [

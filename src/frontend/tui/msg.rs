@@ -8,8 +8,7 @@ use base::config::theme::ThemeName;
 use base::protocol::event::Event;
 use base::protocol::op::Op;
 
-/// `ShellWords`: completions of the last word of a `!command`, whose text up to the cursor is `before`. `Tick`: a beat
-/// of the spinner; only while something runs.
+/// `ShellWords`: completions of a `!command`'s last word; `before` is its text. `Tick`: only while something runs.
 #[derive(Clone, Debug)]
 pub enum Msg {
     Key(KeyEvent),

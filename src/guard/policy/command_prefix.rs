@@ -14,8 +14,7 @@ const OPEN_ENDED: &str = "\
 /// With these, `run NAME` starts a script defined by the project.
 const NAMED_SCRIPTS: &[&str] = &["npm", "pnpm", "yarn", "bun", "composer", "deno"];
 
-/// What "always" would allow: `cargo test` for `cargo test --lib x`. `None` unless exactly one call does more
-/// than read, or if the prefix tells too little about the rest.
+/// `cargo test` for `cargo test --lib x`. `None` unless one call does more than read and the prefix tells enough.
 pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     let mut beyond = command.calls.as_ref().ok()?.iter().filter(|call| call.assessment.risk > Risk::Reads);
     let (Some(one), None) = (beyond.next(), beyond.next()) else { return None };

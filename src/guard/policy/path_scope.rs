@@ -108,8 +108,7 @@ impl PathScope {
         self.temporary.as_ref().is_some_and(|folder| path.starts_with(folder))
     }
 
-    /// Whether a command may read a canonical path without asking. In a home folder, only the project and tool chains are free.
-    /// Secrets are checked separately.
+    /// In a home folder, only the project and tool chains are free. Secrets are checked separately.
     pub fn reads_freely(&self, path: &Path) -> bool {
         let in_home = self.homes.iter().find_map(|home| path.strip_prefix(home).ok());
         self.is_ours(path) || in_home.is_none_or(secret_paths::is_shown_in_home)
@@ -382,8 +381,7 @@ impl PathScope {
     }
 }
 
-/// Neighboring packages to which the manifests refer, as in `path = "../shared"` or `"file:../shared"`. Only folders with
-/// a manifest count, because the project's files may come from anyone.
+/// Such as `path = "../shared"`. Only folders with a manifest count, because the files may come from anyone.
 fn path_dependencies(workspace: &Path) -> Vec<PathBuf> {
     static NAMED: Pattern = Pattern::new(r#"["' =:](\.\./[^\s"',;]+)"#);
     const MANIFESTS: [&str; 4] = ["Cargo.toml", "package.json", "pyproject.toml", "go.mod"];
@@ -402,8 +400,7 @@ fn is_stream(text: &str) -> bool {
         || text.strip_prefix("/dev/fd/").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Every part of an argument that may be a path: all of it, the value after `=`, and what follows a
-/// one-letter option. `None` if it is too long.
+/// All of it, the value after `=`, and what follows a one-letter option. `None` if it is too long.
 fn paths_in(arg: &str) -> Option<Vec<&str>> {
     let mut paths = vec![arg];
     // In a URL or a sentence, `=` doesn't separate a name from a path.

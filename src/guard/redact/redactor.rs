@@ -174,9 +174,7 @@ impl Redactor {
         }
     }
 
-    /// Puts real secrets into the `text` of an edit, for a file that now contains `file`. The error tells the model that a
-    /// placeholder is unknown, belongs to another file, or is ambiguous. `may_move`: whether another file's secret may be written here.
-    /// secret of another file may be written here.
+    /// Puts secrets of `file` into an edit's `text`; `may_move`: also another file's. The error names a wrong placeholder.
     pub fn restore<'a>(
         &self,
         text: &'a str,

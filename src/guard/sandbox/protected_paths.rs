@@ -77,8 +77,7 @@ fn names(list: &str) -> HashSet<&'static str> {
     places::list(list).flat_map(str::split_whitespace).collect()
 }
 
-/// The file, or the hidden folder it is in, if other programs may pick it up by name. Commands may change it, but the
-/// change is reported. Hidden files in build and install folders don't count.
+/// Commands may change it, but the change is reported. Hidden files in build and install folders don't count.
 pub fn acts_by_name(inside: &Path) -> Option<PathBuf> {
     let parts: Vec<&OsStr> = inside.iter().collect();
     let name = parts.last()?.to_string_lossy();

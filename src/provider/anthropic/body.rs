@@ -23,8 +23,7 @@ const MAX_MARKS: usize = 4;
 /// The smallest thinking budget that the dialect accepts, in tokens.
 const LEAST_BUDGET: u32 = 1_024;
 
-/// Messages come last, so that a request that only grew starts with the same bytes (except for the marks, which move).
-/// No sampling parameters, because this version of the API refuses them.
+/// Messages come last, so that a longer request starts the same. This API version refuses sampling parameters.
 pub fn body(request: &Request) -> String {
     let params = &request.params;
     let facts = models::facts(&params.model);

@@ -183,8 +183,7 @@ impl Decoder for ChatDecoder {
     }
 }
 
-/// An event's error: under `error` (OpenAI), in an object of that name (older vLLM), as `detail` (FastAPI),
-/// or a message with a code, a status or a type at the top level.
+/// Under `error` (OpenAI), in an `error` object (older vLLM), as `detail` (FastAPI), or at the top level.
 fn error_in(event: &Value) -> Option<&Value> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Some(error);

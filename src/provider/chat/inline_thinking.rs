@@ -85,8 +85,7 @@ fn begun(text: &str, tag: &str) -> usize {
     (1..tag.len()).rev().find(|&length| text.ends_with(&tag[..length])).unwrap_or(0)
 }
 
-/// Splits a text whose opening tag was in the prompt. `None` if the closing tag is only mentioned: quoted, in code, inside a
-/// sentence, or after an opening one.
+/// Returns `None` if the closing tag is only mentioned: quoted, in code, inside a sentence, or after an opening one.
 pub fn split_unopened(text: &str) -> Option<(&str, &str)> {
     let (thinking, answer) = text.split_once(CLOSE)?;
     let in_code = |part: &str, mark: &str| part.matches(mark).count() % 2 == 1;

@@ -31,7 +31,6 @@ impl<T: Clone> PerModel<T> {
         self.0.lock().get(model).cloned()
     }
 
-    /// Returns the previous value.
     pub fn set(&self, model: &str, learned: T) -> Option<T> {
         self.0.lock().insert(model.into(), learned)
     }

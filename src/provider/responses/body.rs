@@ -158,8 +158,7 @@ fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
     }
 }
 
-/// OpenAI accepts a short form; the full one has an id, and invented ids could be looked up there. Imitators
-/// require the full form and look nothing up.
+/// OpenAI accepts a form without ids, and invented ids could be looked up there. Imitators require ids.
 fn assistant(place: usize, said: &AssistantText, host: Host) -> Option<Value> {
     if said.text.trim().is_empty() {
         return None;

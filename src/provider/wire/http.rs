@@ -43,8 +43,7 @@ pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
     secure_client(configured)
 }
 
-/// TLS trusts the system's certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR` instead; also those in
-/// `NODE_EXTRA_CA_CERTS`, which many companies set. If the system has none, Mozilla's as of the build.
+/// Trusts the system's certificates or `SSL_CERT_FILE`/`_DIR`, plus `NODE_EXTRA_CA_CERTS`; without any, Mozilla's.
 pub fn secure_client(configured: impl Fn() -> ClientBuilder) -> Result<Client, ProviderError> {
     let setting = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let own = || OWN_CERTIFICATES.iter().filter_map(|name| Some((name, setting(name)?)));

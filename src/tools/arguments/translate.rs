@@ -151,7 +151,6 @@ fn command_line(args: &mut Arguments) {
     args.insert("command".to_owned(), line.into());
 }
 
-/// Quotes a word for the shell.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -164,8 +164,7 @@ pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile
     }
 }
 
-/// The editor's content of a text file, if it differs from the disk because of unsaved changes. `None` for files
-/// that aren't UTF-8 or are outside the workspace.
+/// Returns `None` without unsaved changes, and for files that aren't UTF-8 or are outside the workspace.
 pub(crate) fn shown_in_editor(cx: &ToolCx, target: &PathTarget, disk: &[u8]) -> Option<Vec<u8>> {
     let editor =
         cx.editor.as_ref().filter(|_| target.resolved.inside && std::str::from_utf8(disk).is_ok())?;

@@ -32,8 +32,7 @@ const SHOWN_BYTES: usize = 16 * 1024;
 const SECRET_BYTES: u64 = 1024 * 1024;
 const AROUND: usize = 20;
 
-/// Requires that the model was shown the whole text for a Write, or the region for an Edit. Otherwise `INVALID_PARAM` with
-/// the text; `CONFLICT` with a short diff if the file has changed since.
+/// For a Write the whole text, for an Edit the region. Otherwise fails; with `CONFLICT` if the file has changed.
 pub(crate) fn must_be_known(
     cx: &ToolCx,
     target: &PathTarget,

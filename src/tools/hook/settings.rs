@@ -25,7 +25,6 @@ pub struct HookProgram {
     pub args: Option<Vec<String>>,
     /// The command is the id of a function in the host program.
     pub is_callback: bool,
-    /// The folder of the hook's plugin.
     pub plugin: Option<PathBuf>,
 }
 

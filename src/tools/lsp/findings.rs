@@ -52,8 +52,7 @@ impl Found {
         self.known.contains_key(path)
     }
 
-    /// Marks the current findings as known. With `answered`, only requested ones count: pushed findings come
-    /// from the disk, which already has the edit.
+    /// `answered`: only requested ones count, because pushed findings come from the disk, which has the edit already.
     pub fn know(&mut self, path: &Path, text: &str, answered: bool) {
         let found =
             if answered { self.pulled.get(path).cloned().unwrap_or_default() } else { self.in_file(path) };

@@ -45,16 +45,14 @@ pub fn names(row: &LanguageServer) -> String {
     names.join(", ")
 }
 
-/// The outermost folder within the workspace with one of the row's marker files, so that one server covers
-/// all parts of a project. Reads the disk.
+/// The outermost one with a marker file, so that one server covers all parts of a project. Reads the disk.
 pub fn root(row: &LanguageServer, workspace: &Path, file: &Path) -> PathBuf {
     let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
     let marked = folders.filter(|folder| row.roots.iter().any(|name| folder.join(name).exists()));
     marked.last().unwrap_or(workspace).to_owned()
 }
 
-/// For `mycode doctor`: the workspace's languages, most frequent first, each with its server or a suggested one. Reads the
-/// disk, starts nothing.
+/// For `mycode doctor`: most frequent first, each with its server or a suggested one. Starts nothing.
 pub fn languages(workspace: &Path, loaded: &Loaded) -> Vec<(String, String)> {
     let rows = language_servers::rows(loaded.language_servers.as_ref(), &loaded.own.servers);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

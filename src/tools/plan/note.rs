@@ -85,8 +85,7 @@ impl TypedTool for NoteTool {
         schema
     }
 
-    /// Notes need no extra approval where writing is allowed: this tool writes only to the notes folder
-    /// and never overwrites another's text.
+    /// Needs no extra approval: this tool writes only to the notes folder and never overwrites another's text.
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(match args.action() {
             NoteAction::Create | NoteAction::Update | NoteAction::Delete => {

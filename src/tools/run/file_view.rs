@@ -20,8 +20,7 @@ const FILES: usize = 20;
 /// Shorter lines occur in too many files.
 const TELLING_BYTES: usize = 4;
 
-/// Marks files as seen if the output contains lines of them. Returns the view if the output is exactly part of one file and
-/// was shown in full (`whole`).
+/// Returns the view if the output is exactly part of one file and was shown in full (`whole`).
 pub(crate) fn of_command(cx: &ToolCx, printed: &[u8], whole: bool) -> Option<View> {
     let lines: HashSet<&[u8]> = printed.split(|byte| *byte == b'\n').map(telling).collect();
     let changes = |call: &Call| call.args().iter().any(|arg| arg.text.starts_with("-i"));

@@ -80,8 +80,7 @@ struct Foreground {
 
 impl Foreground {
     fn start(run: &CommandRun, cx: &ToolCx, (shell, side_fd): (&str, i32)) -> io::Result<Self> {
-        // The shell's last folder comes back on a separate pipe, however the command exits. With `eval`, error
-        // messages quote only the command.
+        // A separate pipe gets the shell's last folder, however it exits. With `eval`, errors quote only the command.
         let script = format!(
             "trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\""
         );

@@ -91,8 +91,7 @@ static REFUSED: Pattern = Pattern::new("(?i)connection refused|econnrefused|coul
 static LOOPBACK: Pattern = Pattern::new(r"127\.0\.0\.1|localhost|::1|0\.0\.0\.0");
 static NO_NETWORK: Pattern = Pattern::new(include_str!("no_network.regex"));
 
-/// Explains network errors of a sandboxed command, which otherwise look as if a server were down. `None` if the
-/// command had network access or there is no such error.
+/// In a sandbox, network errors look as if a server were down. `None` with network access or without an error.
 pub fn network(confinement: &Confinement, command: &str, output: &str) -> Option<&'static str> {
     let Confinement::Confined { network: false, .. } = confinement else { return None };
     if REFUSED.is_match(output) && (LOOPBACK.is_match(output) || LOOPBACK.is_match(command)) {

@@ -198,8 +198,7 @@ impl Jobs {
         Ok(self.add(command, path, Instant::now(), CancellationToken::new(), Some(file), kind))
     }
 
-    /// Adds a job whose output comes through [`BackgroundJob::append`]. `file` is `None` for a command that continues after its
-    /// time limit, because it writes to `path` itself.
+    /// `file` is `None` for a command that continues after its time limit, because it writes to `path` itself.
     pub fn add(
         &self,
         command: &str,

@@ -66,8 +66,7 @@ pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> R
 
 const TIMEOUT_MS: u64 = 600_000;
 
-/// Runs the user's own `!command`, shows it live, and records it with its result as a user message, which compaction cuts
-/// like any other and Recall finds in full. It doesn't start a round, because nothing is asked of the model yet.
+/// Recorded as a user message, which compaction cuts and Recall finds. Starts no round: nothing is asked of the model yet.
 async fn run_command(agent: &mut Agent, command: &str, control: &Arc<TurnControl>) -> Result<(), LogError> {
     let Agent { conversation, dispatcher, window, .. } = agent;
     let window_tokens = window.settings().window_tokens;

@@ -67,8 +67,7 @@ pub struct Raw {
     pub keys: Option<toml::Table>,
 }
 
-/// The keys that an untrusted project's file may set. Any other key could redirect prompts or costs, loosen the
-/// user's rules, or cripple the agent.
+/// Allowed in an untrusted project. Other keys could redirect prompts or costs, loosen rules, or cripple the agent.
 pub const PROJECT_KEYS: &[&str] = &["inject_notes", "task_context"];
 
 const NO_TABLE: &str = "[provider] is a table in other programs; here write provider = \"openai\", and model, base_url and api_key_env in lines of their own";
@@ -145,8 +144,7 @@ impl Raw {
         (lists != PermissionLists::default()).then(|| Self { permissions: Some(lists), ..Self::default() })
     }
 
-    /// Reads `MYCODE_<KEY>` for every key except the tables. Values are TOML scalars; anything else, or with a
-    /// type other than the key's, is taken as a string.
+    /// Values are TOML scalars; anything else, or with a type other than the key's, is taken as a string.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let keys = serde_json::to_value(Self::default()).unwrap_or_default();
         let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());
@@ -170,8 +168,7 @@ impl Raw {
     /// `self` with missing values from `lower`.
     #[must_use]
     pub fn over(self, mut lower: Self) -> Self {
-        // An address and a key belong to their vendor: a key must not be sent to another vendor's host. An address without a
-        // provider is the user's own server, which may use any dialect.
+        // A key must not be sent to another vendor's host. An address without a provider may use any dialect.
         let theirs = match lower.provider {
             None if lower.base_url.is_some() => self.provider,
             kind => Some(kind.unwrap_or(ProviderKind::Openai)),

@@ -20,7 +20,6 @@ use crate::text::one_line;
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 const MAX_SHOWN: usize = 100;
 
-/// A setting for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingSource {
     pub key: String,

@@ -111,12 +111,12 @@ fn unread_of_servers(all: &Value) -> Vec<String> {
     lists.flatten().flat_map(each).collect()
 }
 
-/// The same, unless the project's last session already said so.
+/// Returns `None` if the project's last session already said so.
 pub fn not_used_news(workspace: &Path, project_state: &Path) -> Option<String> {
     news(not_used(workspace)?, project_state, "settings-not-used")
 }
 
-/// `told`, unless the project's state already has the same text in this file.
+/// Returns `told` unless the project's state already has the same text in this file.
 pub fn news(told: String, project_state: &Path, name: &str) -> Option<String> {
     let file = project_state.join(name);
     let is_news = file::small_text(&file, MAX_BYTES).is_none_or(|before| before != told);
@@ -147,7 +147,6 @@ pub fn settings_of_user() -> Option<AgentFile> {
     read(std::env::home_dir()?.join(".claude/settings.json"))
 }
 
-/// opencode's settings of the user.
 pub fn opencode_of_user() -> impl Iterator<Item = (Value, PathBuf)> {
     let folder = std::env::home_dir().map(|home| home.join(".config/opencode"));
     let files = folder

@@ -86,7 +86,6 @@ pub fn logs(args: &LogsArgs) -> Result<(), Failure> {
     if args.follow { log.follow().map(drop) } else { log.print() }
 }
 
-/// Returns the run's exit code.
 pub fn attach(args: &RunArgs) -> Result<u8, Failure> {
     let mut log = RunLog::open(record::find(&args.id)?)?;
     log.skip_to_last(SHOWN_LINES)?;

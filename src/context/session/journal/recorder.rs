@@ -137,8 +137,7 @@ impl Journal {
         }
     }
 
-    /// Remembers the files before a command runs. Returns early without recording if `stop` is set; the command must not run
-    /// then. Blocks; call it off the async threads.
+    /// Stops without recording if `stop` is set; the command must not run then. Blocks.
     pub fn before_command(&self, command: &str, stop: &AtomicBool) {
         let mut inner = self.lock();
         if inner.broken || !inner.tree.refresh(&self.root, &self.blobs, stop) {

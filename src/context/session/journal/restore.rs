@@ -222,8 +222,7 @@ pub struct RestoreOutcome {
     pub left: Vec<(PathBuf, String)>,
 }
 
-/// Carries out `plan`; `head` is the line that says who does it and why. With `force`, conflicts are
-/// overwritten (their content is kept first, so this can be undone too).
+/// `head` says who does it and why. `force` overwrites conflicts, but keeps their content, so it can be undone too.
 pub fn carry_out(
     journal: &Journal,
     head: JournalRecord,

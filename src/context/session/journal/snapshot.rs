@@ -320,8 +320,7 @@ impl Snapshot {
         differences
     }
 
-    /// Whether a file that isn't in the tree is older than the command, so it was moved here or ignored until now.
-    /// If the birth time is unknown, the ctime detects the latter.
+    /// Such a file was moved here or ignored until now. If the birth time is unknown, the ctime detects the latter.
     fn is_older(&self, stamp: &SnapshotStamp, meta: &Metadata) -> bool {
         let born = meta.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
         let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok()).unwrap_or(stamp.ctime_ns);

@@ -405,7 +405,6 @@ fn usage(usage: &Usage) -> Value {
 struct PartialMessage {
     begun: bool,
     blocks: usize,
-    /// The kind of the open block.
     open: Option<&'static str>,
 }
 

@@ -11,8 +11,7 @@ use base::config::theme::ThemeName;
 pub const QUESTION: &str = "\x1b]11;?\x1b\\";
 const MOST_CHARS: usize = 40;
 
-/// Whether to query the terminal. The Linux console (vt.c, 2026-11-22) and GNU screen 4 ignore the query;
-/// screen 5 takes it as a color to set (`SetXtermOSC` in its display.c).
+/// The Linux console (vt.c, 2026-11-22) and GNU screen 4 ignore the query; screen 5 would set a color (display.c).
 pub fn may_ask(var: impl Fn(&str) -> Option<String>) -> bool {
     let term = var("TERM").unwrap_or_default();
     let screen = term.starts_with("screen") && var("TMUX").is_none();

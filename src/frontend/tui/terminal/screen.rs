@@ -50,7 +50,6 @@ pub struct Screen<W: Write> {
     settled: u8,
     popup: Option<Vec<Row>>,
     waiting: Vec<Line<'static>>,
-    /// Columns of the printed rows.
     widths: Vec<usize>,
     rewrapped: bool,
     /// The terminal rewraps long lines when it becomes narrower.

@@ -182,8 +182,7 @@ fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
     Ok(fsmount(fs.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, NO_SPECIAL_FILES)?)
 }
 
-/// Where a command's writes to build caches go. Two overlay mounts must never share a folder, so each takes the first
-/// free one, which has what earlier commands cached.
+/// For build caches. Overlay mounts must never share a folder, so each takes the first free one.
 struct CacheFolder {
     path: PathBuf,
     _lock: fs::File,

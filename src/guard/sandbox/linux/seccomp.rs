@@ -94,8 +94,7 @@ pub fn reporting(watched: Watched) -> Result<BpfProgram, String> {
     Ok(program)
 }
 
-/// Restricts this process and all its children. `no_sockets` allows only connected pairs, which blocks the
-/// network if there is no network namespace; `alone`: there are no namespaces at all.
+/// Includes all children. `no_sockets` allows only connected pairs; `alone`: there are no namespaces at all.
 pub fn restrict(alone: bool, no_sockets: bool) -> Result<(), String> {
     for program in programs(alone, no_sockets)? {
         apply_filter(&program).map_err(|error| error.to_string())?;

@@ -169,8 +169,7 @@ pub fn close_the_rest(kept: Option<RawFd>) {
     }
 }
 
-/// Prevents other processes from reading our memory and the credentials in our environment (which root could read
-/// anyway, so they move to our memory).
+/// Hides our memory from other processes, and moves credentials there from the environment, which root could read.
 pub fn hide_credentials() {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     for name in base::secret::credential_variables() {
@@ -302,8 +301,7 @@ fn map(pid: u32, user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
     write("gid_map", format!("{} {} 1", group.0, group.1))
 }
 
-/// Installs a filter for this process and all its children; the calls that it reports wait for an answer
-/// through the descriptor (seccomp_unotify(2)). Fails with `EBUSY` if another such filter already applies.
+/// Reported calls wait for an answer (seccomp_unotify(2)). Fails with `EBUSY` if such a filter already applies.
 pub fn listen(program: &[sock_filter]) -> io::Result<OwnedFd> {
     let set = |flags: libc::c_ulong| {
         let program = libc::sock_fprog {

@@ -57,8 +57,7 @@ impl<'a> EditView<'a> {
         Self { needs, messages: Vec::new() }
     }
 
-    /// Request `n` shares its first `same` messages with the previous one. Returns how many texts its edits
-    /// quote, and how many of them the request contains.
+    /// `same`: messages shared with the previous request. Returns how many texts its edits quote, and how many it contains.
     pub fn record(&mut self, n: usize, messages: &[Message], same: usize) -> (u64, u64) {
         if self.needs.by_request.is_empty() {
             return (0, 0);

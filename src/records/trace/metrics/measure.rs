@@ -37,8 +37,7 @@ pub struct Sums {
     pub overflows: u64,
     /// The largest request of each session, in tokens.
     pub peaks: Vec<u64>,
-    /// Used names, file names and edit lines by strictness (`originals`); for the strictest, only those that an
-    /// observation had shown.
+    /// By strictness (`originals`); for the strictest, only those that an observation had shown.
     pub used: [u64; 3],
     pub held: [u64; 3],
     /// Texts that edits quoted and that had been in one piece before, and how many still were.

@@ -34,8 +34,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Each need counts only at its first use: afterwards it is also in the agent's own words, which would
-    /// flatter all policies alike.
+    /// Counts only a need's first use: later it is in the agent's own words, which would flatter all policies.
     pub fn of(events: &[ReplayEvent]) -> Self {
         let mut candidates = Self::default();
         let mut numbers: HashMap<Need, usize> = HashMap::new();

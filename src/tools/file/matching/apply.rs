@@ -101,8 +101,7 @@ fn reindented(text: &str, from: &str, to: &str) -> Option<String> {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// Where the new text already is, if the old one is missing. A short word, or a part of the old text, proves
-/// nothing; the place must also be the best match for the old text.
+/// Only if the old text is missing. The place must match the old text best; a short word or part of it proves nothing.
 fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     let core = edit.new.trim();
     if core.chars().count() < 3 || edit.old.replace("\r\n", "\n").contains(&core.replace("\r\n", "\n")) {

@@ -59,8 +59,7 @@ pub(super) fn line_range(first: usize, last: usize) -> String {
     if first >= last { format!("line {}", first + 1) } else { format!("lines {}-{}", first + 1, last + 1) }
 }
 
-/// Whether the lines `taken` (first and last index), which contain `new`, replaced `old`: similar to it, and
-/// more so than any other place.
+/// `taken` (first and last index) contains `new`; it must be more similar to `old` than any other place.
 pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, usize)]) -> bool {
     let bare = |line: &str| line.chars().filter(|c| !c.is_whitespace()).take(SHOWN_CHARS).collect::<String>();
     let said = |text: &str| text.lines().map(bare).filter(|line| !line.is_empty()).collect::<Vec<_>>();
@@ -119,8 +118,7 @@ fn start(line: &str) -> String {
     elide(line.trim(), 240)
 }
 
-/// Aligns the file's lines from `first` with the given ones as similarly as possible. Drops unpaired file
-/// lines at the end, and at the start unless `together`.
+/// Drops unpaired lines of the file at the end, and at the start unless `together`.
 fn align(lines: &Lines, first: usize, given: &[&str], together: bool) -> Vec<Pair> {
     let real: Vec<&str> =
         (first..lines.count()).take(given.len() + SLACK).map(|at| lines.content(at)).collect();

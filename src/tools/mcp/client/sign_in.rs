@@ -100,8 +100,7 @@ impl SignIn {
         Ok(session.auth_manager)
     }
 
-    /// The configured scopes, or else those named by the server. If a call needs more, adds those and all that were granted
-    /// before, which a new token would lose otherwise.
+    /// The configured or the server's scopes. If a call needs more, adds those and all granted before.
     async fn scopes(&self, manager: &AuthorizationManager, challenge: &str) -> Result<Vec<String>, String> {
         let mut scopes = self.oauth.scopes.clone();
         let more = challenge.contains("insufficient_scope");
