@@ -7,7 +7,6 @@ use parking_lot::RwLock;
 /// Variables that the user's configuration declares as keys, whatever their names.
 static CONFIGURED: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
-/// Tokens fetched at run time.
 static TOKENS: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
 pub fn add_token(token: &str) {

@@ -44,7 +44,6 @@ pub fn and_list(all: &[&str]) -> String {
     }
 }
 
-/// `1 file`, `2 files`.
 pub fn plural(count: usize, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
@@ -90,7 +89,6 @@ pub fn unescaped(address: &str) -> String {
     percent_decode_str(address).decode_utf8_lossy().into_owned()
 }
 
-/// A random UUID (version 4).
 pub fn uuid() -> String {
     let bits = fastrand::u128(..) & !(0xf000_c000 << 48) | 0x4000_8000 << 48;
     let hex = format!("{bits:032x}");

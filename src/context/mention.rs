@@ -12,7 +12,6 @@ const MAX_MENTIONS: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
     pub path: String,
-    /// `10-40` or `10`.
     pub range: Option<String>,
 }
 

@@ -73,9 +73,7 @@ pub struct ToolCx {
     pub call_id: Arc<str>,
     /// `None` where sub-agents aren't available, such as in a sub-agent.
     pub sub_agents: Option<Arc<dyn SubAgents>>,
-    /// `None` if no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
-    /// `None` if no editor is connected.
     pub editor: Option<Arc<dyn EditorFiles>>,
     /// The host program that serves hooks and MCP servers.
     pub host: Option<Arc<dyn HostProgram>>,

@@ -13,7 +13,6 @@ pub struct Subtask {
     /// The plan's number, or else its position.
     pub number: usize,
     pub done: bool,
-    /// Without number and checkbox.
     pub text: String,
     pub after: Vec<usize>,
     line: usize,

@@ -94,7 +94,6 @@ impl Build {
 }
 
 const FOLDER: &str = ".mycode/builds";
-/// A larger file isn't ours.
 const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Clone, Debug)]

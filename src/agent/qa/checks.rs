@@ -25,7 +25,6 @@ const LIMIT_MS: u64 = 600_000;
 /// Avoids leftovers that a later run would use instead of the current code.
 const NO_CACHE: &str = "PYTHONDONTWRITEBYTECODE=1";
 const LAST_WRITES: Duration = Duration::from_secs(5);
-/// Bytes of output shown.
 const SHOWN_BYTES: usize = 3_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,7 +12,6 @@ use base::protocol::event::Event;
 /// Finish reason, and the usage reported by the server.
 pub type StreamEnd = (FinishReason, Option<Usage>);
 
-/// One answer, across all attempts.
 pub struct StreamAccumulator {
     pub finished: Vec<Item>,
     partial: String,

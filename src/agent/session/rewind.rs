@@ -47,7 +47,6 @@ struct RewindTotals {
     voided: Option<u32>,
 }
 
-/// Newest first.
 pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<RewindPoint> {
     let (mut turns, mut rewinds) = (BTreeMap::<u64, RewindTotals>::new(), Vec::<(u64, RewindTotals)>::new());
     let mut in_rewind = false;

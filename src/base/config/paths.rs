@@ -72,7 +72,6 @@ pub fn project_config(workspace: &Path) -> PathBuf {
     workspace.join(".mycode").join("config.toml")
 }
 
-/// See [`Paths::project`].
 pub fn project_in(projects: &Path, workspace: &Path) -> PathBuf {
     let hash = file::hash(workspace.as_os_str().as_encoded_bytes());
     let name: String = workspace

@@ -44,7 +44,6 @@ impl Serialize for Facts {
 }
 
 impl Facts {
-    /// Reads a tool's stored facts.
     pub fn read(tool: &str, mut facts: Map<String, Value>) -> Self {
         let Some(observation) = Observation::read(tool, &facts) else { return facts.into() };
         let (_, known) = observation.stored();

@@ -30,7 +30,6 @@ pub struct PlanRequest {
 pub struct ApprovalRequest {
     pub call_id: String,
     pub tool: String,
-    /// As JSON.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub args: String,
     /// One line such as `Edit src/a.rs` or the command itself.

@@ -170,7 +170,6 @@ pub struct SessionInfo {
     pub turns: usize,
     /// Whether to offer to create a rules file.
     pub offer_init: bool,
-    /// The chosen effort, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
 }
@@ -197,7 +196,6 @@ pub struct WindowState {
 pub struct JobRow {
     pub id: u32,
     pub command: String,
-    /// `None` while running.
     pub ended: Option<String>,
 }
 

@@ -76,7 +76,6 @@ pub struct Reach<'a> {
 pub struct RulesPart {
     pub path: PathBuf,
     stamp: FileStamp,
-    /// Empty if the file wasn't read.
     pub hash: String,
 }
 

@@ -85,7 +85,6 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     starts.iter().zip(ends).map(section).collect()
 }
 
-/// The start of `text`, with a mark.
 fn beginning(text: &str, limit: u32) -> String {
     // The upper bound can be a fifth above the estimate.
     let head = estimate::beginning(text, limit * 4 / 5);

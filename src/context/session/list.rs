@@ -298,7 +298,6 @@ mod tests {
         assert_eq!(rows.iter().map(|row| row.turns).collect::<Vec<_>>(), [2, 2, 0]);
     }
 
-    /// Counts the bytes that are read.
     struct Counted<R>(R, u64);
 
     impl<R: Read> Read for Counted<R> {

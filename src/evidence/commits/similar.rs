@@ -14,7 +14,6 @@ const MAX_SIMILAR: usize = 60;
 /// Decay of a commit's weight with age, and the share that remains.
 const AGEING_COMMITS: f32 = 1_000.0;
 const AGED_SHARE: f32 = 0.5;
-/// Decay of recent changes.
 const LATELY_COMMITS: f32 = 300.0;
 /// Commits with more files tell nothing about any of them.
 const SWEEP_FILES: usize = 40;

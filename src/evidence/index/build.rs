@@ -259,7 +259,6 @@ fn touch(terms: &mut [Term], touched: &mut Vec<u32>, id: u32) {
     term.count += 1;
 }
 
-/// Empty if it isn't text.
 fn read(path: &Path, limit: u64) -> String {
     let Ok(handle) = exact::open_seen(path) else { return String::new() };
     let mut bytes = Vec::new();

@@ -75,7 +75,6 @@ impl<'a> Cursor<'a> {
 pub struct Postings {
     pub bytes: Vec<u8>,
     pub count: u32,
-    /// One more than the last id.
     next: u32,
 }
 

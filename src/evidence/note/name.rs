@@ -12,7 +12,6 @@ const MAX_ID_CHARS: usize = 100;
 /// With id and `.md`, this stays far below the usual limit of 255 bytes.
 const MAX_SLUG_BYTES: usize = 96;
 
-/// Such as `k3f9q2`.
 pub fn new_id() -> String {
     let pick = |signs: &[u8]| char::from(signs[fastrand::usize(..signs.len())]);
     std::iter::once(pick(ID_LETTERS)).chain((1..ID_LENGTH).map(|_| pick(ID_SIGNS))).collect()

@@ -196,7 +196,6 @@ impl Bonds<'_> {
         self.index.doc(file).is_some_and(|doc| doc.kind == FilePurpose::Test)
     }
 
-    /// The name other files use for it.
     fn module(&self, file: usize) -> &str {
         let path = &self.names.paths[file];
         let stem = stem_of(path);

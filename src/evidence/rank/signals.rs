@@ -33,7 +33,6 @@ const COUNT: usize = SIGNALS.len();
 
 struct Weight {
     signal: Signal,
-    /// Shown to users.
     word: &'static str,
     /// Weight of the value relative to the best file's.
     value: f32,

@@ -43,7 +43,6 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Borrowed if there are no secrets.
     pub fn redact<'a>(&self, text: &'a str, source: TextSource) -> Cow<'a, str> {
         self.redact_as(text, source, false)
     }

@@ -33,7 +33,6 @@ impl SandboxLayer {
 }
 
 impl SandboxStatus {
-    /// What is missing, in a few words.
     pub fn missing(&self) -> Option<String> {
         let missing: Vec<&str> =
             self.rows.iter().filter(|row| !row.available).map(|row| row.name.as_str()).collect();

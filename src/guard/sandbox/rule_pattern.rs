@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use base::search::glob::{self, like};
 
-/// Wildcards in path patterns.
 pub const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
 pub fn in_words(pattern: &str) -> String {

@@ -90,7 +90,6 @@ impl Sandbox {
         launch::wrapper(&LaunchMode::Unconfined { alone: side_fd.is_none(), masks }, side_fd).map(Some)
     }
 
-    /// `None` for an unconfined command.
     pub fn spec(&self, confinement: Confinement, cwd: &Path) -> io::Result<Option<SandboxSpec>> {
         let Confinement::Confined { level, network, opened } = confinement else { return Ok(None) };
         let status = probe::status();

@@ -34,7 +34,6 @@ pub struct LocalServer {
     pub name: String,
     /// For `ProviderSettings::base_url`, with the Chat Completions dialect.
     pub base_url: String,
-    /// Never empty.
     pub models: Vec<String>,
 }
 

@@ -18,7 +18,6 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Empty if missing.
     pub name: String,
     /// The `data:` lines, joined by newlines.
     pub data: String,

@@ -35,7 +35,6 @@ pub struct Timeouts {
     settled: Option<Instant>,
     /// No data of the answer has come, and there is no limit until it does.
     unlimited: bool,
-    /// Since `progressed`.
     notices: u32,
 }
 

@@ -41,7 +41,6 @@ fn commands(root: &Path, heading: &str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Reads the disk.
 pub fn checks(root: &Path) -> Vec<ProjectCheck> {
     let check = |command: &str| check(root, command);
     if let Some(command) = commands(root, "targets").next() {

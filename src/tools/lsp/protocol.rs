@@ -11,7 +11,6 @@ const MOST: usize = 2_000;
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const CAPABILITIES: &str = include_str!("capabilities.json");
 
-/// Worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     Error,

@@ -261,7 +261,6 @@ fn in_a_line(called: &str, spec: &ToolSpec) -> String {
     format!("{called}: {about}").trim_end_matches([':', ' ']).to_owned()
 }
 
-/// Such as `Name {url, k?}`.
 pub fn with_arguments(spec: &ToolSpec) -> String {
     let names = spec.schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
     let names =

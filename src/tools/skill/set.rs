@@ -13,7 +13,6 @@ use base::text::elide;
 const LISTING_CHARS: usize = 135;
 const LEAST_CHARS: usize = 30;
 
-/// The first skill of each name.
 #[derive(Clone, Debug, Default)]
 pub struct SkillSet {
     skills: Vec<Skill>,

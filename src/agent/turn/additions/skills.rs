@@ -40,7 +40,6 @@ impl SkillHints {
         Self { skills: Arc::clone(skills), ..Self::default() }
     }
 
-    /// Reads the disk.
     pub fn called(&self, text: &str, root: &Path) -> Option<String> {
         let (skill, args) = self.skills.called(text)?;
         // Only the Skill tool can start the sub-agent that does this.

@@ -16,7 +16,6 @@ use tools::cx::ToolCx;
 const MAX_CHARS: f64 = 6_000.0;
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.02 * 4.0;
 
-/// `None` if there is nothing new.
 pub async fn block(
     mode: Mode,
     conversation: &Conversation,

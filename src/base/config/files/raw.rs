@@ -77,7 +77,6 @@ const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 #[derive(Debug)]
 pub struct ProjectConfig {
     pub raw: Raw,
-    /// Personal keys with their values.
     pub personal: Vec<String>,
     pub unknown: Vec<String>,
     /// Unknown keys that seem to deny something, and so are applied.

@@ -53,7 +53,6 @@ pub fn user(path: &Path) -> Result<(Raw, Vec<KeyBinding>), ConfigError> {
     Raw::parse(&text).and_then(|raw| Ok((raw, keys::read(&text)?))).map_err(|what| unparsable(path, &what))
 }
 
-/// The rules from "always" answers.
 pub fn answers(project_state: &Path) -> Result<Option<RuleSource>, ConfigError> {
     let path = answers::path(project_state);
     // If moving fails, the user is just asked again.

@@ -20,7 +20,6 @@ const MAX_DEPTH: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillFile {
     pub path: PathBuf,
-    /// Empty if unreadable.
     pub text: String,
     pub by_user: bool,
     /// The plugin's name, which becomes the prefix of the skill's.

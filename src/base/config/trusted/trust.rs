@@ -22,7 +22,6 @@ const CONTEXT: usize = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub kind: &'static str,
-    /// The file, as users read it.
     pub name: String,
     pub text: String,
 }

@@ -190,7 +190,6 @@ fn fields_of(fields: &FieldArgs) -> NoteChange {
     }
 }
 
-/// `-` reads standard input.
 fn given(content: Option<&str>) -> Result<Option<String>, Failure> {
     match content {
         Some("-") => report::standard_input().map(Some),

@@ -70,7 +70,6 @@ pub enum EndsWith {
     Turn,
     Compaction,
     Notice,
-    /// Rows, the ledger or changes.
     Answer,
 }
 

@@ -28,7 +28,6 @@ struct Talk<'p, O> {
     printer: &'p mut Claude<O>,
     answer: TurnAnswer,
     queue: VecDeque<Value>,
-    /// Requests waiting for the ledger.
     ledgers: VecDeque<String>,
     rewinds: FileRewinds,
     /// The session's first model, once another was chosen.

@@ -135,7 +135,6 @@ impl Composer {
         }
     }
 
-    /// Undoable.
     pub fn replace(&mut self, text: &str) {
         if text == self.full_text() {
             return;

@@ -109,7 +109,6 @@ pub fn run_by_user(message: &UserMessage) -> Option<(String, ToolResult)> {
     Some((format!("Bash {command}"), ToolResult::new("", "Bash", envelope)))
 }
 
-/// Returns `None` for other calls.
 pub fn agent_line(view: &ToolView) -> Option<String> {
     let task =
         view.title.strip_prefix("Task ").filter(|_| &*view.tool == "Task" && view.outcome.is_none())?;

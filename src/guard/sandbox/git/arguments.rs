@@ -48,7 +48,6 @@ impl GitArguments {
         self.rest.iter().position(|arg| arg == "--").map(|at| &self.rest[at + 1..])
     }
 
-    /// The words before and after `--`.
     pub fn named(&self) -> Vec<&str> {
         let paths = self.paths().unwrap_or_default();
         self.words().into_iter().chain(paths.iter().map(String::as_str)).collect()

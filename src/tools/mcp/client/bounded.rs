@@ -23,7 +23,6 @@ const SHOWN_CHARS: usize = 160;
 
 #[derive(Default)]
 pub struct OutputFaults {
-    /// Why reading stopped.
     pub fault: OnceLock<String>,
     stray: OnceLock<String>,
 }

@@ -35,13 +35,11 @@ pub enum Transport {
         args: Vec<String>,
         env: Vec<(String, String)>,
         cwd: Option<String>,
-        /// `None`: not sandboxed.
         profile: Option<ServerProfile>,
     },
     Http {
         url: String,
         headers: Vec<(String, String)>,
-        /// `None`: no sign-in.
         oauth: Option<OAuth>,
     },
     Host,

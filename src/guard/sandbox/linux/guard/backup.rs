@@ -13,7 +13,6 @@ use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, mkdirat, openat};
 use super::handles::{self, Identity, Stamp};
 use super::set_aside;
 
-/// Limit for all contents.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 const MAX_FILES: usize = 2_000;
 
