@@ -20,7 +20,7 @@ use tools::mcp::servers;
 
 const MAX_IMAGE: u64 = 32 * 1024 * 1024;
 const PICTURE_HINT: &str = "name a picture (PNG, JPEG, GIF or WebP) of at most 32 MiB";
-/// Claude's SDKs set it to be told when nothing more will come.
+/// Claude's SDKs set it to learn when nothing more will come.
 const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
 
 #[derive(Args, Debug, Default)]
