@@ -86,7 +86,7 @@ impl Thresholds {
             note_tokens: [1_200, 1_600, 2_000][column].min(window / 20),
             old_note_tokens: [300, 400, 500][column].min(window / 80),
             closing_turns: [1, 3, 3][column],
-            soft_cap: [80_000, 95_000, 100_000][column].min(window * 85 / 100),
+            soft_cap: [90_000, 95_000, 100_000][column].min(window * 85 / 100),
             view_share: if is_small { 80 } else { [0, 30, 40][column] },
             landing: if keeps_views { window / 2 } else { [16_000, 20_000, 30_000][column].min(window / 2) },
             cold_landing: [10_000, 16_000, 25_000][column].min(window / 2),

@@ -77,7 +77,7 @@ pub fn build(root: &Path, folder: &Path, files: &[ProjectFile]) -> io::Result<Ve
         0..FEW_FILES => 1,
         _ => std::thread::available_parallelism().map_or(2, usize::from).min(MAX_THREADS),
     };
-    let size = |file: &ProjectFile| file.size_bytes.min(MAX_CODE_BYTES);
+    let size = |file: &ProjectFile| file.size_bytes.min(read_limit(&String::from_utf8_lossy(&file.path)));
     let total: u64 = files.iter().map(size).sum();
     let run_bytes = RUN_BYTES.min(total / threads as u64 + 1).max(total / MAX_RUNS);
     let mut filled = 0;
@@ -160,14 +160,9 @@ impl Buffer {
     fn add(&mut self, root: &Path, file: &ProjectFile) {
         let name = String::from_utf8_lossy(&file.path);
         let language = FileLanguage::of(&name);
-        let limit = match (FilePurpose::of(&name, language, ""), language) {
-            (FilePurpose::Foreign, _) => MAX_FOREIGN_BYTES,
-            (_, FileLanguage::Data) => MAX_DATA_BYTES,
-            _ => MAX_CODE_BYTES,
-        };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
         let path = os::path_of(file.path.clone());
-        let text = read(&root.join(&path), limit);
+        let text = read(&root.join(&path), read_limit(&name));
         // Secrets must not leave words in the index.
         let text = detector::blank(&text, TextSource::of_file(&path));
         let number = self.docs.len() as u32;
@@ -248,6 +243,15 @@ impl Buffer {
             }
         }
         writer.finish(&self.docs)
+    }
+}
+
+fn read_limit(name: &str) -> u64 {
+    let language = FileLanguage::of(name);
+    match (FilePurpose::of(name, language, ""), language) {
+        (FilePurpose::Foreign, _) => MAX_FOREIGN_BYTES,
+        (_, FileLanguage::Data) => MAX_DATA_BYTES,
+        _ => MAX_CODE_BYTES,
     }
 }
 
