@@ -280,9 +280,15 @@ impl PolicyEngine {
     /// Whether the call commits in `auto` although the user didn't mention commits.
     pub fn is_unwanted_commit(&self, call: &AssessedToolCall) -> bool {
         let state = self.state();
-        state.permission == Permission::Auto
-            && !state.commits_wanted
-            && call.programs().any(|call| call.commits(&self.scope))
+        let runs =
+            |subs: &str| call.programs().any(|one| one.git().is_some_and(|git| listed(subs, &git.sub)));
+        // A worktree in a temporary folder is part of the user's repository.
+        let is_new = runs("init clone") && !runs("worktree");
+        let is_commit = |one: &AssessedCall| {
+            one.git().is_some_and(|git| listed("commit am cherry-pick revert", &git.sub))
+                && !(is_new && one.is_in_scratch(&self.scope))
+        };
+        state.permission == Permission::Auto && !state.commits_wanted && call.programs().any(is_commit)
     }
 
     pub fn ask_before_notes(&self, ask: bool) {

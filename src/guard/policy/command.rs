@@ -80,13 +80,18 @@ fn written(calls: &[Call]) -> Vec<String> {
 }
 
 impl AssessedCall {
-    /// In a repository that may be the user's.
-    pub fn commits(&self, scope: &PathScope) -> bool {
+    pub fn git(&self) -> Option<GitArguments> {
         let words: Vec<String> = self.call.args().iter().map(|arg| arg.text.clone()).collect();
-        let makes_one = |args: GitArguments| listed("commit am cherry-pick revert", &args.sub);
+        GitArguments::read(&words).filter(|_| self.call.name() == "git")
+    }
+
+    /// Whether it works only in temporary folders and leads git nowhere else.
+    pub fn is_in_scratch(&self, scope: &PathScope) -> bool {
         let folders = &self.call.folders;
-        let is_scratch = !folders.is_empty() && folders.iter().all(|folder| scope.is_scratch(folder));
-        self.call.name() == "git" && !is_scratch && GitArguments::read(&words).is_some_and(makes_one)
+        let is_led = |git: GitArguments| git.own.iter().any(|own| own.starts_with('-') && own != "-c");
+        !folders.is_empty()
+            && folders.iter().all(|folder| scope.is_scratch(folder))
+            && !self.git().is_some_and(is_led)
     }
 
     pub fn shown(&self) -> String {

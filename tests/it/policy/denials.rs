@@ -469,8 +469,18 @@ fn a_commit_that_nobody_asked_for_is_refused() {
             "mkdir /tmp/tried && cd /tmp/tried && git init -q && {line}; git log --format='%s in tried'"
         );
         let place = place();
-        let calls =
-            answer().call("Bash", json!({"command": line})).call("Bash", json!({"command": elsewhere}));
+        let same = place.project();
+        let led = format!(
+            "mkdir -p /tmp/led && cd /tmp/led && git init -q && git -C {} {}",
+            same.display(),
+            &line[4..]
+        );
+        let tree =
+            format!("git init -q /tmp/new; git worktree add -qf /tmp/tree main; cd /tmp/tree && {line}");
+        let mut calls = answer().call("Bash", json!({"command": elsewhere}));
+        for command in [line.to_owned(), led, tree] {
+            calls = calls.call("Bash", json!({"command": command}));
+        }
         let server = FakeServer::start(vec![calls.into(), answer().text("Done.").into()]);
         let out = place.exec(&server.base_url(), &["--permission", "auto", task]);
         let said = &server.requests()[1].raw;
