@@ -11,7 +11,6 @@ use crate::sandbox::protected_paths;
 use crate::shell::interpret::call::Call;
 use crate::shell::interpret::interpreter;
 use base::path;
-use base::search::words::listed;
 
 #[derive(Clone, Debug)]
 pub struct AssessedCall {
