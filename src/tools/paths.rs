@@ -8,8 +8,9 @@ use crate::api::{ToolError, ToolOutcome};
 use crate::cx::ToolCx;
 use base::file::FileError;
 use base::folder::exact;
+use base::folder::handle::Folder;
 use base::model::envelope::ErrorCode;
-use base::path::{self, Resolved};
+use base::path::{self, Resolved, on_one_line};
 use base::pattern::Pattern;
 use base::search::fuzzy;
 use base::text::plural;
@@ -198,9 +199,7 @@ pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) ->
     let shown = &target.shown;
     match error {
         FileError::NotFound => not_found(cx, target),
-        FileError::IsDirectory => {
-            ToolError::model(ErrorCode::IsDirectory, format!("{shown} is a folder; list it with LS"))
-        }
+        FileError::IsDirectory => ToolError::model(ErrorCode::IsDirectory, is_folder(target)),
         FileError::Special(kind) => {
             ToolError::invalid(format!("{shown} is a {kind}, not a file; it cannot be read or edited"))
         }
@@ -223,6 +222,24 @@ pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) ->
         }
         FileError::Io(error) => ToolError::failed(format!("{shown}: {error}")),
     }
+}
+
+/// With its first names, so that the next call can be right.
+fn is_folder(target: &PathTarget) -> String {
+    const NAMES: usize = 40;
+    let names = Folder::open(&target.resolved.canonical).and_then(|folder| folder.names());
+    let mut names: Vec<String> =
+        names.unwrap_or_default().iter().map(|name| on_one_line(&name.to_string_lossy())).collect();
+    names.sort();
+    let what = match names.len() {
+        0 => "an empty folder".to_owned(),
+        all => format!(
+            "a folder with {}{}",
+            names[..all.min(NAMES)].join(", "),
+            if all > NAMES { ", …" } else { "" }
+        ),
+    };
+    format!("{} is {what}; LS lists folders", target.shown)
 }
 
 fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {

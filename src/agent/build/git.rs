@@ -22,6 +22,17 @@ async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
 const WORK: [&str; 4] =
     ["--", ":/", ":(top,exclude,glob)**/__pycache__/**", ":(top,exclude,glob)**/.mycode-write-*.tmp"];
 
+/// Stages all work in an index of one's own or in git's. Repositories inside are left out: git refuses one without a commit.
+async fn add_all(root: &Path, own: Option<&Path>, options: &[&str]) -> Result<(), Stop> {
+    let status = ["status", "--porcelain", "-z", "--untracked-files=all", "--", ":/"];
+    let found = git(root, &status).await?;
+    let inner = found.split('\0').filter_map(|entry| entry.strip_prefix("?? ")?.strip_suffix('/'));
+    let inner: Vec<String> = inner.map(|path| format!(":(top,exclude,literal){path}")).collect();
+    let inner = inner.iter().map(String::as_str);
+    let args: Vec<&str> = ["add", "--all"].iter().chain(options).chain(&WORK).copied().chain(inner).collect();
+    git::run_with(root, &args, own).await.map(drop).map_err(stop)
+}
+
 /// Files with uncommitted changes: paths below `root` relative to it, others relative to the repository.
 pub async fn uncommitted(root: &Path) -> Result<Vec<PathBuf>, Stop> {
     let below = git(root, &["rev-parse", "--show-prefix"]).await?;
@@ -51,7 +62,7 @@ async fn snapshot(root: &Path) -> Result<String, Stop> {
     let own = PathBuf::from(own.trim_end());
     let tree = async {
         copy_index(root, &own).await?;
-        with_index(root, &own, &[&["add", "--all"][..], &WORK].concat()).await?;
+        add_all(root, Some(&own), &[]).await?;
         with_index(root, &own, &["write-tree"]).await
     };
     let tree = tree.await;
@@ -86,7 +97,7 @@ pub async fn diff_of(root: &Path, commit: &str) -> Result<String, Stop> {
 pub async fn diff_since(root: &Path, base: &str, own: &Path) -> Result<String, Stop> {
     let from = git(root, &["merge-base", "HEAD", "--end-of-options", base]).await?;
     copy_index(root, own).await?;
-    with_index(root, own, &[&["add", "--all", "--intent-to-add"][..], &WORK].concat()).await?;
+    add_all(root, Some(own), &["--intent-to-add"]).await?;
     let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", from.trim_end()];
     with_index(root, own, &[&diff[..], &WORK].concat()).await
 }
@@ -143,7 +154,7 @@ pub async fn discard(root: &Path, path: &Path, branch: &str) -> Result<(), Stop>
 
 /// Commits everything, if anything changed. The build's own folder is ignored.
 pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
-    git(root, &[&["add", "--all"][..], &WORK].concat()).await?;
+    add_all(root, None, &[]).await?;
     if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
         return Ok(());
     }
@@ -251,7 +262,7 @@ impl Worktree {
             }
         }
         if failed.is_none() {
-            git(&self.path, &[&["add", "--all"][..], &WORK].concat()).await?;
+            add_all(&self.path, None, &[]).await?;
             // The fix may already be committed.
             let _ = git(&self.path, &["commit", "--quiet", "--no-edit"]).await;
             let is_merged = ["merge-base", "--is-ancestor", &head(root).await?, "HEAD"];

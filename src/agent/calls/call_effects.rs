@@ -62,7 +62,8 @@ pub fn tell_of_discarded(cx: &ToolCx, changed: &[String], events: &Events) {
     let discards = |call: &Call| {
         let has = |word: &str| call.args().iter().any(|arg| arg.text == word);
         match call.name() {
-            "git" => has("clean") || has("restore") || has("checkout") || has("reset") && has("--hard"),
+            "git" if has("checkout") => !has("-b") && !has("-B"),
+            "git" => has("clean") || has("restore") || has("reset") && has("--hard"),
             name => name == "rm",
         }
     };

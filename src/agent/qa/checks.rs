@@ -53,14 +53,14 @@ impl CheckResult {
             return not_run(command, text::one_line(&ran.how, 300));
         }
         let outcome = match (closing_lines::ran_tests(&envelope.body), ran.exit_code) {
-            _ if ran.running => CheckOutcome::Failed,
+            _ if ran.timed_out => CheckOutcome::Failed,
             (Some(false), _) => CheckOutcome::NoTests,
             (_, Some(0)) => CheckOutcome::Passed,
             _ => CheckOutcome::Failed,
         };
         let start = envelope.body.ceil_char_boundary(envelope.body.len().saturating_sub(SHOWN_BYTES));
         let output = envelope.body[start..].trim().to_owned();
-        let how = match ran.running {
+        let how = match ran.timed_out {
             true => ran.how,
             false => {
                 how(envelope).or(ran.exit_code.map(|code| format!("exit code {code}"))).unwrap_or_default()
@@ -147,8 +147,7 @@ impl CheckRunner<'_> {
 
 pub struct RanCheck {
     pub exit_code: Option<i64>,
-    /// It timed out.
-    pub running: bool,
+    pub timed_out: bool,
     pub denied: bool,
     pub output: String,
     pub how: String,
@@ -157,17 +156,17 @@ pub struct RanCheck {
 impl RanCheck {
     fn of(envelope: &Envelope) -> Self {
         let ran = envelope.data.command();
-        let (exit_code, running) =
+        let (exit_code, timed_out) =
             (envelope.data.exit_code(), ran.is_some_and(|ran| ran.running == Some(true)));
         let error = envelope.error.as_ref();
         let how = match error {
-            _ if running => format!("not finished after {} minutes", LIMIT_MS / 60_000),
+            _ if timed_out => format!("not finished after {} minutes", LIMIT_MS / 60_000),
             Some(error) => error.message.clone(),
             None => how(envelope).or(exit_code.map(|code| format!("exit code {code}"))).unwrap_or_default(),
         };
         Self {
             exit_code,
-            running,
+            timed_out,
             denied: error.is_some_and(|error| error.code == ErrorCode::PermissionDenied),
             output: error.map_or_else(|| envelope.body.trim().to_owned(), |error| error.message.clone()),
             how,

@@ -123,7 +123,7 @@ impl GoalTurn {
         let runner = CheckRunner { dispatcher, window_tokens, cancel: control.cancel.clone() };
         let ran = runner.ran(&state.goal.check, &control.questions).await;
         let ran = ran.ok_or(TurnError::Interrupted)?;
-        if let Some(deadline) = limits.deadline.filter(|deadline| ran.running && is_over(deadline)) {
+        if let Some(deadline) = limits.deadline.filter(|deadline| ran.timed_out && is_over(deadline)) {
             return Err(TurnError::Failed(texts::deadline(&deadline.limit_text()), FailureCause::Deadline));
         }
         let cost = conversation.usage.cost_usd().zip(self.cost_usd);
@@ -143,7 +143,7 @@ impl GoalTurn {
                 round.outcome = GoalOutcome::Passed;
                 None
             }
-            code @ (None | Some(126 | 127)) if !ran.running => {
+            code @ (None | Some(126 | 127)) if !ran.timed_out => {
                 round.outcome = GoalOutcome::NotRun;
                 let cause = if ran.denied { FailureCause::Denied } else { FailureCause::Other };
                 let why = if code.is_some() { one_line(&ran.output, SHOWN_CHARS) } else { round.how.clone() };

@@ -1,10 +1,8 @@
 //! The interface between the agent and a model server, and its errors.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
-use regex::Regex;
 use thiserror::Error;
 
 use super::request::Request;
@@ -162,17 +160,16 @@ impl ProviderError {
     }
 }
 
-static WAYS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let ways = [
-        // `9000 > 8192`, `must be <= 4096`
-        r"[<>]=?\s*(\d{4,8})\b",
-        // `should be [1, 30720]`
-        r"\[\s*\d+\s*,\s*(\d{4,8})\s*\]",
-        // `maximum context length is 8192 tokens`, `n_ctx = 4096`, `allowed (8192)`, `less than 8193`
+static WAYS: [Pattern; 3] = [
+    // `9000 > 8192`, `must be <= 4096`
+    Pattern::new(r"[<>]=?\s*(\d{4,8})\b"),
+    // `should be [1, 30720]`
+    Pattern::new(r"\[\s*\d+\s*,\s*(\d{4,8})\s*\]"),
+    // `maximum context length is 8192 tokens`, `n_ctx = 4096`, `allowed (8192)`, `less than 8193`
+    Pattern::new(
         r"(?:maximum|max|limit|at most|less than|up to|allowed|window|context length|context size|n_ctx)[^0-9.,;]{0,30}(\d{4,8})\b",
-    ];
-    ways.iter().filter_map(|way| Regex::new(way).ok()).collect()
-});
+    ),
+];
 
 /// The window that a server names when it refuses a request as too long, recognized by the words around the number.
 fn window_in(message: &str) -> Option<u64> {

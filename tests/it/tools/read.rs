@@ -67,11 +67,14 @@ async fn pages_below_the_limit() {
 async fn read_non_text_files() {
     let bench = Bench::new();
     fs::create_dir(bench.path("src")).unwrap();
+    assert_error(&bench.read("src").await, "IS_DIRECTORY", "src is an empty folder");
+    bench.put("src/b.rs", "");
+    bench.put("src/a.rs", "");
     bench.put("pic.png", b"\x89PNG\r\n\x1a\n\0\0");
     bench.put("late", [&b"text\n".repeat(4_000)[..], b"\0"].concat());
     bench.fifo("fifo");
     let _socket = UnixListener::bind(bench.path("sock")).unwrap();
-    assert_error(&bench.read("src").await, "IS_DIRECTORY", "list it with LS");
+    assert_error(&bench.read("src").await, "IS_DIRECTORY", "src is a folder with a.rs, b.rs; LS");
     assert_error(&bench.read("pic.png").await, "BINARY_FILE", "PNG image (10 B)");
     assert_error(&bench.read("late").await, "BINARY_FILE", "19.5 KiB");
     assert_error(&bench.read("fifo").await, "INVALID_PARAM", "FIFO");
