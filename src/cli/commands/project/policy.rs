@@ -35,8 +35,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "AUTO|YES|NO", default_value = "auto")]
     pub confined: Confined,
 
-    /// The command, after `--`; several words are joined with spaces
-    #[arg(last = true, required = true)]
+    /// The command; several words are joined with spaces
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<String>,
 }
 
