@@ -187,7 +187,11 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     notices.extend(unusable);
     dispatcher.hooks.clone_from(&hooks);
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
-    let rules = ProjectRules::new(HeldBack::new(&setup.project_state), &loaded.config);
+    let rules = ProjectRules::new(
+        HeldBack::new(&setup.project_state),
+        &loaded.config,
+        Arc::clone(&dispatcher.cx.denied),
+    );
     let reader = PromptReader {
         chat: setup.interactive,
         deadline: limits.deadline.is_some(),

@@ -2,6 +2,7 @@
 //! Everything reads the disk.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base::config::trusted::active;
 use base::config::trusted::agent_files::AgentFile;
@@ -59,7 +60,7 @@ pub fn trust(workspace: &Path, project_state: &Path) -> Event {
 
 /// The rules files that are always sent, for matching files, or on demand.
 pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> String {
-    let mut rules = ProjectRules::new(HeldBack::new(project_state), config);
+    let mut rules = ProjectRules::new(HeldBack::new(project_state), config, Arc::default());
     rules.refresh(workspace);
     let mut files: Vec<String> = rules.paths().map(|path| path::display(workspace, path)).collect();
     let (always, scoped): (Vec<ScopedRule>, Vec<ScopedRule>) =

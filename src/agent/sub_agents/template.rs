@@ -123,7 +123,11 @@ impl AgentTemplate {
             hooks.for_agent(&conversation.id, &kind.name, &dispatcher.cx, &dispatcher.policy)
         };
         dispatcher.hooks = self.hooks.as_ref().map(for_agent);
-        let rules = ProjectRules::new(HeldBack::new(&self.project_state), &self.loaded.config);
+        let rules = ProjectRules::new(
+            HeldBack::new(&self.project_state),
+            &self.loaded.config,
+            Arc::clone(&cx.denied),
+        );
         let reader = PromptReader { sub_agent: true, only_reads: kind.only_reads, ..PromptReader::default() };
         let prompt = FixedPrompt::new(reader, &kind.prompt, dispatcher.specs(), rules);
         let input = TurnInput {

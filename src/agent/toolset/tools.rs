@@ -30,7 +30,7 @@ pub fn toolset(setup: ToolSetup<'_>) -> (Dispatcher, ToolParts) {
     let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
     let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());
     cx.web = Arc::new(WebState::new(&loaded.web.private_hosts, searcher));
-    let rules = Rules::new(flags.in_worktree(&cx.root), project_state);
+    let rules = Rules::new(flags.everywhere(&cx.root, &loaded.work.folders), project_state);
     cx.denied = Arc::new(rules.denied_paths(&cx.root));
     // Servers start before any command.
     cx.sandbox.mask(cx.denied.masks());

@@ -68,7 +68,8 @@ async fn outcome(
     let agents = dispatcher.cx.sub_agents.clone().ok_or("it needs a session")?;
     let own = cx.clone();
     let looked = task::blocking(move || review::changes(&own, turn)).await;
-    let changes = looked.map_err(|error| error.to_string())?;
+    let mut changes = looked.map_err(|error| error.to_string())?;
+    changes.files.retain(|file| !cx.denied.hides(&cx.root.join(&file.path)));
     if changes.files.is_empty() {
         return Err("no file was changed".to_owned());
     }

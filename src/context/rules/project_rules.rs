@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::folder_rules::{self, FolderRules};
@@ -14,6 +15,7 @@ use base::config::trusted::held_back::{HeldBack, RulesHashes};
 use base::path;
 use base::repository;
 use base::search::walk;
+use guard::policy::denied_paths::DeniedPaths;
 
 const HEADING: &str = "# Project rules (";
 const OWN_HEADING: &str = "# The user's own rules (";
@@ -30,6 +32,7 @@ pub struct ProjectRules {
     /// `None` if there is nowhere to store it.
     held_back: Option<HeldBack>,
     config: Option<PathBuf>,
+    denied: Arc<DeniedPaths>,
     running_since: Option<SystemTime>,
     /// Notices not shown yet, and all that were ever shown.
     notices: Vec<RulesNotice>,
@@ -37,8 +40,16 @@ pub struct ProjectRules {
 }
 
 impl ProjectRules {
-    pub fn new(held_back: HeldBack, config: &Path) -> Self {
-        Self { held_back: Some(held_back), config: Some(config.to_owned()), ..Self::default() }
+    pub fn new(held_back: HeldBack, config: &Path, denied: Arc<DeniedPaths>) -> Self {
+        Self { held_back: Some(held_back), config: Some(config.to_owned()), denied, ..Self::default() }
+    }
+
+    fn project<'a>(&'a self, folders: &'a [PathBuf]) -> Reach<'a> {
+        Reach { root: &folders[0], own: false, denied: &self.denied }
+    }
+
+    fn own<'a>(&'a self, folders: &'a [PathBuf]) -> Reach<'a> {
+        Reach { own: true, ..self.project(folders) }
     }
 
     pub fn part(&self) -> Option<&FixedPart> {
@@ -73,14 +84,18 @@ impl ProjectRules {
         if self.told.is_empty() && self.files.is_empty() {
             self.held_back = self.held_back.take().map(|held_back| held_back.of_workspace(workspace));
             let always: Vec<(PathBuf, bool)> = folders.iter().map(|folder| (folder.clone(), true)).collect();
-            self.hold_planted(&always, project(&folders), true);
+            self.hold_planted(&always, self.project(&folders), true);
         }
         let held = self.held();
-        let mut chosen =
-            FolderRules { reach: project(&folders), held: &held, known: &self.files, notices: Vec::new() };
+        let mut chosen = FolderRules {
+            reach: self.project(&folders),
+            held: &held,
+            known: &self.files,
+            notices: Vec::new(),
+        };
         let now: Vec<RulesFile> = folders.iter().flat_map(|folder| chosen.of_folder(folder)).collect();
         let known = self.own.as_slice();
-        let mut chosen = FolderRules { reach: own(&folders), known, ..chosen };
+        let mut chosen = FolderRules { reach: self.own(&folders), known, ..chosen };
         let own = self.config.as_deref().and_then(|config| chosen.first_of(rules_file::of_user(config)));
         let notices = chosen.notices;
         self.tell(notices);
@@ -126,10 +141,14 @@ impl ProjectRules {
         if paths.is_empty() {
             return Vec::new();
         }
-        self.hold_planted(&paths, project(&folders), false);
+        self.hold_planted(&paths, self.project(&folders), false);
         let held = self.held();
-        let mut chosen =
-            FolderRules { reach: project(&folders), held: &held, known: &self.scoped, notices: Vec::new() };
+        let mut chosen = FolderRules {
+            reach: self.project(&folders),
+            held: &held,
+            known: &self.scoped,
+            notices: Vec::new(),
+        };
         let mut now: Vec<RulesFile> = Vec::new();
         for (path, is_folder) in &paths {
             let files =
@@ -159,9 +178,9 @@ impl ProjectRules {
             folders.iter().flat_map(|folder| scoped_rule::of_folder(folder)).collect();
         rules.retain(ScopedRule::on_demand);
         let paths: Vec<(PathBuf, bool)> = rules.iter().map(|rule| (rule.path.clone(), false)).collect();
-        self.hold_planted(&paths, project(&folders), false);
+        self.hold_planted(&paths, self.project(&folders), false);
         let held = self.held();
-        let reach = project(&folders);
+        let reach = self.project(&folders);
         let mut chosen = FolderRules { reach, held: &held, known: &[], notices: Vec::new() };
         rules.retain(|rule| chosen.file(&rule.path).is_some());
         let notices = chosen.notices;
@@ -234,9 +253,9 @@ impl ProjectRules {
         let files = folders
             .iter()
             .flat_map(|folder| folder_rules::always_of(folder))
-            .map(|path| (path, project(&folders)));
+            .map(|path| (path, self.project(&folders)));
         let of_user = self.config.as_deref().map(rules_file::of_user).unwrap_or_default();
-        let of_user = of_user.into_iter().map(|path| (path, own(&folders)));
+        let of_user = of_user.into_iter().map(|path| (path, self.own(&folders)));
         let parts = files
             .chain(of_user)
             .flat_map(|(path, reach)| RulesFile::read(&path, reach, &RulesHashes::new()).parts);
@@ -270,14 +289,6 @@ pub fn named_in(text: &str) -> Vec<&str> {
         Some((line.len() - rest.len(), rest.strip_suffix(')')?.len()))
     };
     text.lines().filter_map(|line| name(line).map(|(start, length)| &line[start..start + length])).collect()
-}
-
-fn project(folders: &[PathBuf]) -> Reach<'_> {
-    Reach { root: &folders[0], own: false }
-}
-
-fn own(folders: &[PathBuf]) -> Reach<'_> {
-    Reach { root: &folders[0], own: true }
 }
 
 /// Folders from the repository root (outside a repository, the workspace) down to the workspace.
@@ -351,7 +362,7 @@ mod tests {
         fs::create_dir_all(project.join(".git")).unwrap();
         fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(project.join("AGENTS.md"), "indent by two").unwrap();
-        let new = || ProjectRules::new(HeldBack::new(&state), &dir.path().join("config"));
+        let new = || ProjectRules::new(HeldBack::new(&state), &dir.path().join("config"), Arc::default());
         let sent = |rules: &mut ProjectRules| {
             rules.refresh(&project);
             rules.part().map_or(String::new(), |part| part.content.to_string())
@@ -373,8 +384,13 @@ mod tests {
         fs::create_dir_all(dir.path().join("config")).unwrap();
         fs::write(dir.path().join("config/AGENTS.md"), "run evil everywhere").unwrap();
         rules.after_command(&project, &before);
-        let other =
-            || ProjectRules::new(HeldBack::new(&dir.path().join("other")), &dir.path().join("config"));
+        let other = || {
+            ProjectRules::new(
+                HeldBack::new(&dir.path().join("other")),
+                &dir.path().join("config"),
+                Arc::default(),
+            )
+        };
         assert!(!sent(&mut other()).contains("everywhere"));
         HeldBack::new(&state).release().unwrap();
         assert!(sent(&mut new()).contains("everywhere"));

@@ -15,6 +15,7 @@ use base::format::frontmatter;
 use base::path::leads_out;
 use base::sanitize;
 use base::text;
+use guard::policy::denied_paths::DeniedPaths;
 use guard::redact::detector;
 
 pub const OWN_NAME: &str = "CODE_LAW.md";
@@ -70,6 +71,8 @@ pub struct Reach<'a> {
     pub root: &'a Path,
     /// The user's own rules: links and imports may lead anywhere.
     pub own: bool,
+    /// What the user's rules forbid to read, a rules file can't bring along either.
+    pub denied: &'a DeniedPaths,
 }
 
 #[derive(Clone, Debug)]
@@ -160,6 +163,9 @@ struct Content {
 }
 
 fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
+    if path.canonicalize().is_ok_and(|real| reach.denied.hides(&real)) {
+        return Err("may not be read (a rule denies it)".to_owned());
+    }
     if !reach.own && leads_astray(path, reach.root) {
         return Err("is a link to something that is not a rules file of this project".to_owned());
     }

@@ -1,6 +1,7 @@
 //! Files that `--deny` rules protect from every tool and command (hidden if reading is denied, read-only if only writing
 //! is), and programs that no command may start.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::command::AssessedCall;
@@ -8,7 +9,7 @@ use super::programs::assessment::{Effect, Risk};
 use super::tool_rule::ToolRule;
 use crate::sandbox::git::arguments::GitArguments;
 use crate::sandbox::git::contents;
-use crate::sandbox::rule_pattern::{WILDCARDS, base, in_words};
+use crate::sandbox::rule_pattern::{WILDCARDS, base, in_words, is_name};
 use crate::sandbox::spec::{Masks, RawPath};
 use crate::shell::interpret::call::Call;
 use base::path;
@@ -70,14 +71,29 @@ impl DeniedPaths {
 
     fn places(&self, rule: &ToolRule) -> Vec<PathBuf> {
         let pattern = rule.pattern.as_deref().unwrap_or_default();
-        let base = base(pattern, &self.workspace);
+        let base = path::on_disk(&base(pattern, &self.workspace));
         let whole = pattern.trim_end_matches("**").trim_end_matches('/');
-        if !whole.contains(WILDCARDS) && (whole.contains('/') || base.exists()) {
+        let is_plain = !whole.contains(WILDCARDS);
+        let name = Some(OsStr::new(whole)).filter(|_| is_plain && is_name(pattern));
+        if is_plain && name.is_none() {
             return vec![base];
         }
-        let walk = Walk { hidden: true, ignored: true, ..Walk::new(&base) };
+        let root = if name.is_some() { &self.workspace } else { &base };
+        let walk = Walk { hidden: true, ignored: true, ..Walk::new(root) };
         let all = walk.sorted().map(|entry| entry.path().to_owned());
-        all.filter(|path| rule.is_about_path(path, &self.workspace)).collect()
+        let fits = |path: &PathBuf| {
+            name.is_none_or(|name| path.file_name() == Some(name))
+                && rule.is_about_path(path, &self.workspace)
+        };
+        let mut found: Vec<PathBuf> = Vec::new();
+        // A name that isn't there yet must not appear in the workspace.
+        for path in name.map(|_| base.clone()).into_iter().chain(all.filter(fits)) {
+            // What a folder holds is covered with it.
+            if !found.iter().any(|folder| path.starts_with(folder)) {
+                found.push(path);
+            }
+        }
+        found
     }
 }
 

@@ -10,9 +10,10 @@ use super::denied_paths::touches;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
 use super::tool_rule::{Match, ToolRule, is_about_command};
-use crate::sandbox::rule_pattern::mentions;
+use crate::sandbox::rule_pattern::{is_name, mentions};
 use base::config::permission_rules::RuleSource;
 use base::path;
+use base::repository;
 use base::search::fuzzy;
 use base::search::glob::like;
 use base::search::words::listed;
@@ -77,14 +78,25 @@ impl FlagRules {
         Ok(all)
     }
 
-    /// A task's worktree is inside its project, so rules about files apply to the files of both.
-    pub fn in_worktree(mut self, workspace: &Path) -> Self {
+    /// A task's worktree is inside its project, so rules about files apply to the files of both. Names also apply in the
+    /// repository around the workspace and in `added` folders, and paths where links lead.
+    pub fn everywhere(mut self, workspace: &Path, added: &[PathBuf]) -> Self {
         let own = workspace.ancestors().find(|up| up.ends_with(".mycode"));
-        if let Some(project) = own.and_then(Path::parent) {
-            for rules in [&mut self.asked, &mut self.denied] {
-                let more: Vec<ToolRule> = rules.iter().flat_map(|rule| rule.elsewhere(project)).collect();
-                rules.extend(more);
-            }
+        let project = own.and_then(Path::parent);
+        let around = repository::root(workspace).filter(|root| *root != workspace);
+        let others = around.into_iter().chain(added.iter().map(PathBuf::as_path));
+        for rules in [&mut self.asked, &mut self.denied] {
+            let in_project: Vec<ToolRule> = rules
+                .iter()
+                .flat_map(|rule| project.map(|project| rule.elsewhere(project)))
+                .flatten()
+                .collect();
+            let names = rules.iter().filter(|rule| rule.pattern.as_deref().is_some_and(is_name_below));
+            let elsewhere: Vec<ToolRule> =
+                names.flat_map(|rule| others.clone().flat_map(|folder| rule.elsewhere(folder))).collect();
+            rules.extend(in_project.into_iter().chain(elsewhere));
+            let real: Vec<ToolRule> = rules.iter().filter_map(|rule| rule.behind_links(workspace)).collect();
+            rules.extend(real);
         }
         self
     }
@@ -127,6 +139,10 @@ impl FlagRules {
             .filter(|(_, rest)| !rest.starts_with('*') && !names.iter().any(|name| is_of(rest, name)));
         unlike.map(|(rule, _)| rule.tool.clone()).collect()
     }
+}
+
+fn is_name_below(pattern: &str) -> bool {
+    is_name(pattern.strip_prefix("**/").unwrap_or(pattern))
 }
 
 fn exists(rule: &ToolRule, names: &[String]) -> Result<(), String> {
@@ -285,8 +301,10 @@ fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bo
                 || any(&["Edit", "Write", "MultiEdit"]) && touched(false)
                 || any(&["Read"]) && touched(true)
         }
+        // What can't be read isn't changed unseen, and a refused change shows the file.
         Access::Write(path) | Access::WriteOwn(path) => {
-            any(&["Edit", "Write", "MultiEdit"]) && rule.is_about_path(path, &scope.workspace)
+            (any(&["Edit", "Write", "MultiEdit"]) || any(&["Read"]) && path.exists())
+                && rule.is_about_path(path, &scope.workspace)
         }
         Access::Read(path) => any(&["Read"]) && rule.is_about_path(path, &scope.workspace),
         Access::Host(host) => {

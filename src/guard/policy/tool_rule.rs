@@ -4,8 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::sandbox::rule_pattern::{fits, in_words, is_about_path, start_of, with_or_without_more};
+use crate::sandbox::rule_pattern::{
+    WILDCARDS, base, fits, in_words, is_about_path, is_name, start_of, with_or_without_more,
+};
 use crate::shell::interpret::call::Call;
+use base::path;
 use base::search::glob::like;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +42,7 @@ impl ToolRule {
         let (start, rest) = start_of(pattern, Path::new(""));
         let there = project.display();
         let patterns = if start.as_os_str().is_empty() {
-            match rest == pattern && !rest.contains('/') {
+            match is_name(pattern) {
                 true => vec![format!("/{there}/**/{rest}"), format!("/{there}/**/{rest}/**")],
                 false => vec![format!("/{there}/{rest}")],
             }
@@ -49,6 +52,16 @@ impl ToolRule {
             inside.map(|rest| format!("/{}", rest.display())).into_iter().collect()
         };
         patterns.into_iter().map(|pattern| Self { pattern: Some(pattern), ..self.clone() }).collect()
+    }
+
+    /// The same rule where the folder or file that it names really is, if a link leads there.
+    pub fn behind_links(&self, workspace: &Path) -> Option<Self> {
+        let pattern = self.pattern.as_ref().filter(|_| FILE_TOOLS.iter().any(|tool| self.names(tool)))?;
+        let named = base(pattern, workspace);
+        let real = path::follow(&path::on_disk(&named));
+        let parts = start_of(pattern, workspace).1.split('/').skip_while(|part| !part.contains(WILDCARDS));
+        let rest: String = parts.map(|part| format!("/{part}")).collect();
+        (real != named).then(|| Self { pattern: Some(format!("/{}{rest}", real.display())), ..self.clone() })
     }
 
     /// `Bash(git *) except (git log *) (git show *)` is about other git commands.

@@ -18,8 +18,14 @@ pub fn rule_against(masks: &Masks, names: &[String], args: &[String]) -> Option<
     if let Some(pattern) = masks.programs.iter().find(denied) {
         return Some(format!("Bash({pattern})"));
     }
-    let git = names.iter().any(|name| name == "git").then(|| GitArguments::read(args))??;
-    let shown = masks.unread.iter().find(|pattern| contents::shows(pattern, &git, &masks.workspace))?;
+    // `git-show` means `git show`.
+    let mut gits = names.iter().filter_map(|name| match name.strip_prefix("git-") {
+        Some(sub) => GitArguments::read(&[&[sub.to_owned()], args].concat()),
+        None => (name == "git").then(|| GitArguments::read(args)).flatten(),
+    });
+    let shown = gits.find_map(|git| {
+        masks.unread.iter().find(|pattern| contents::shows(pattern, &git, &masks.workspace))
+    })?;
     Some(format!("Read({shown})"))
 }
 
@@ -36,6 +42,8 @@ fn is_denied(pattern: &str, name: &str, args: &[&str]) -> bool {
 }
 
 pub const UNSEEN: &str = "a program that hides its memory, as key agents do, could not start another: the user denied some programs, and which one it starts can't be seen";
+
+pub const UNSEEN_FILE: &str = "a program was not started: the user denied some programs, and its path leads through another process's files, so which one it is can't be seen";
 
 pub fn told(rule: &str, line: &str) -> String {
     format!("`{line}` was not started: the user denied it ({rule}), in whatever way it is called")

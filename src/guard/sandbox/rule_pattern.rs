@@ -1,8 +1,10 @@
 //! The meaning of rule patterns, for the policy and the helper: `git push *` and `git:*` are about commands,
 //! `src/**` is about files.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use base::path;
 use base::search::glob::{self, like};
 
 pub const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
@@ -51,7 +53,9 @@ pub fn start_of<'p>(pattern: &'p str, workspace: &Path) -> (PathBuf, &'p str) {
         (Some(rest), _) => (PathBuf::from("/"), rest),
         (_, Some(rest)) => (std::env::home_dir().unwrap_or_default(), rest),
         _ => {
-            let rest = pattern.strip_prefix("./").or_else(|| pattern.strip_prefix('/'));
+            // Many write the workspace's own path with one slash.
+            let inside = workspace.to_str().and_then(|own| pattern.strip_prefix(own)?.strip_prefix('/'));
+            let rest = inside.or_else(|| pattern.strip_prefix("./")).or_else(|| pattern.strip_prefix('/'));
             (workspace.to_owned(), rest.unwrap_or(pattern))
         }
     }
@@ -67,17 +71,32 @@ pub fn base(pattern: &str, workspace: &Path) -> PathBuf {
 /// Without a `/`, the pattern is a name at any depth.
 pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
     let (base, rest) = start_of(pattern, workspace);
+    let (base, path) = (composed(&base), composed(path));
+    let rest = &*path::composed(rest);
     let Ok(inside) = path.strip_prefix(&base) else { return false };
     // A folder includes everything below; a name without `/` matches any folder or file of that name.
     let plain = rest.trim_end_matches("**").trim_end_matches('/');
     if !plain.is_empty() && !plain.contains(WILDCARDS) {
-        let anywhere = rest == pattern && !plain.contains('/') && plain == rest;
+        let anywhere = is_name(pattern) && plain == rest;
         let named = |part: std::path::Component<'_>| part.as_os_str() == plain;
         return inside.starts_with(plain) || anywhere && inside.components().any(named);
     }
     let below = rest.strip_suffix('/').map(|folder| format!("{folder}/**"));
     let rest = below.as_deref().unwrap_or(rest);
-    glob::matcher(rest, rest == pattern).is_ok_and(|glob| glob.is_match(inside))
+    glob::matcher(rest, is_name(pattern)).is_ok_and(|glob| glob.is_match(inside))
+}
+
+/// Whether it is a name at any depth.
+pub fn is_name(pattern: &str) -> bool {
+    !pattern.contains('/')
+}
+
+/// With accented letters as one character, as in rules.
+fn composed(path: &Path) -> Cow<'_, Path> {
+    match path.to_str().filter(|text| !text.is_ascii()) {
+        Some(text) => PathBuf::from(&*path::composed(text)).into(),
+        None => path.into(),
+    }
 }
 
 #[cfg(test)]

@@ -10,16 +10,16 @@ use crate::support::editor::{Editor, chosen};
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
 
-const KEY: &str = "colors = mauve-and-teal";
+pub const KEY: &str = "colors = mauve-and-teal";
 
-fn place() -> Workplace {
+pub fn place() -> Workplace {
     let place = Workplace::new();
     place.file("migrations/1.sql", "create\n").file("conf/app.ini", KEY).file("src/a.py", "x = 1\n");
     place.repository()
 }
 
 /// Runs one command; returns what the model saw of it.
-fn run(place: &Workplace, permission: &str, deny: &str, command: &str) -> String {
+pub fn run(place: &Workplace, permission: &str, deny: &str, command: &str) -> String {
     let server = FakeServer::start(vec![
         answer().call("Bash", json!({"command": command})).into(),
         answer().text("Done.").into(),
@@ -48,6 +48,11 @@ fn what_may_not_be_changed_stays() {
         ),
         ("Edit(migrations/**)", "d=migr; mv ${d}ations old; echo x > ${d}ations/1.sql", &["full"]),
         ("Edit(*.sql)", "python3 -c \"open('mig'+'rations/1.sql','w').write('x')\"", &["auto"]),
+        (
+            "Edit(migrations/1.sql)",
+            "python3 -c \"import os; os.rename('mig'+'rations','m'); os.mkdir('mig'+'rations'); open('mig'+'rations/1.sql','w')\"",
+            &["auto", "full"],
+        ),
     ] {
         for level in levels {
             let place = place();
@@ -77,6 +82,16 @@ fn what_may_not_be_read_is_not_shown() {
         ("Read(*.ini)", "git archive HEAD | tar xOf -", &["auto", "full"]),
         ("Read(conf)", "git cat-file --batch-all-objects --batch", &["auto", "full"]),
         ("Read(conf/app.ini)", "git diff $(git hash-object -t tree /dev/null) HEAD -- src conf", &["auto"]),
+        ("Read(conf/**)", "git log -U3", &["auto", "full"]),
+        ("Read(conf/**)", "git show --stat -U1", &["auto"]),
+        ("Read(conf/**)", "git show :/init", &["auto"]),
+        ("Read(conf/**)", "git log -p -- '*.ini'; git log -p -- ':(icase)CONF'", &["auto"]),
+        ("Read(conf/**)", "git format-patch --stdout --stat --root HEAD", &["auto"]),
+        ("Read(conf/**)", "git commit --dry-run -v --amend", &["auto"]),
+        ("Read(conf/**)", "mkdir o; git --work-tree=o checkout -f HEAD; cat o/conf/*", &["auto"]),
+        ("Read(conf/**)", "$(git --exec-path)/git-cat-file -p HEAD:conf/app.ini", &["auto", "full"]),
+        ("Read(conf/**)", "ln -s $(command -v git) git-show; ./git-show HEAD", &["auto"]),
+        ("Read(conf/**)", "git init -q b; git -C b pull -q .. main; cat b/conf/*", &["auto"]),
     ] {
         for level in levels {
             let seen = run(&place(), level, deny, command);
@@ -89,6 +104,11 @@ fn what_may_not_be_read_is_not_shown() {
             .call("Read", json!({"path": "conf/app.ini"}))
             .into(),
         answer().call("Locate", json!({"query": "mauve colors"})).into(),
+        // A refused change shows the file.
+        answer()
+            .call("Edit", json!({"path": "conf/app.ini", "old_string": "colors", "new_string": "x"}))
+            .call("Write", json!({"path": "conf/app.ini", "content": "x"}))
+            .into(),
         answer().text("Done.").into(),
     ]);
     place().exec(&server.base_url(), &["--permission", "full", "--deny", "Read(conf/**)", "go"]);
@@ -161,6 +181,7 @@ fn a_denied_program_is_not_started_by_another() {
         "printf '#!/bin/sh\\ngit push r.git HEAD:x\\n' > s; chmod +x s; ./s",
         "ln -s \"$(command -v git)\" g; ./g push r.git HEAD:x",
         "git -c alias.x=push x r.git HEAD:x",
+        "python3 -c \"import os, shutil; f = os.open(shutil.which('git'), os.O_RDONLY); os.execve(f, ['x', 'push', 'r.git', 'HEAD:x'], os.environ)\"",
     ] {
         for level in ["auto", "full"] {
             let place = place();

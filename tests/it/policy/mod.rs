@@ -3,6 +3,7 @@
 mod admin;
 mod cli;
 mod denials;
+mod denied_files;
 mod files;
 mod grammar;
 mod ground;

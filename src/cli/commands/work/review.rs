@@ -121,7 +121,8 @@ async fn review(roles: &mut Roles, args: &ReviewArgs) -> Result<ReviewOutcome, F
         Some("-") => report::standard_input()?,
         focus => focus.unwrap_or(WANTED).to_owned(),
     };
-    let shown = reviewer::fitting(by_file(&diff));
+    let files = by_file(&diff).into_iter().filter(|(name, _)| !reviewer.cx.denied.hides(&root.join(name)));
+    let shown = reviewer::fitting(files);
     let reviewed = reviewer.review(("What to check", &wanted), ("Changes", &shown), &mut spent).await;
     let mut usage = Usage::default();
     for (model, used) in &spent {

@@ -52,6 +52,8 @@ fn has_flag(number: u8, flag: u64) -> Value {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watched {
     pub creates: bool,
+    /// Only renames, which also count as creating.
+    pub moves: bool,
     /// Calls that change what nothing else protects without namespaces.
     pub alone: bool,
     /// Opening files for writing, including existing ones.
@@ -61,9 +63,12 @@ pub struct Watched {
 }
 
 pub fn reporting(watched: Watched) -> Result<BpfProgram, String> {
-    let Watched { creates, alone, writes, opens, starts } = watched;
+    let Watched { creates, moves, alone, writes, opens, starts } = watched;
     let differs = |number, value| argument(number, json!("ne"), value);
     let mut reported = if creates { all("creating") } else { Vec::new() };
+    if moves {
+        reported.extend(all("moving"));
+    }
     if starts {
         reported.extend(all("starting"));
     }

@@ -63,7 +63,8 @@ fn keep(
     alone: bool,
 ) -> ! {
     adopt_orphans();
-    let watched = command.1.judges_starts().then(|| Witness::of_starts(command.1)).and_then(Result::ok);
+    let is_watched = command.1.judges_starts() || command.1.has_files();
+    let watched = is_watched.then(|| Witness::of_unconfined(command.1)).and_then(Result::ok);
     let (mut witness, reporter) = watched.unzip();
     let mut report = Some(report);
     let child = match system::clone_into(0) {

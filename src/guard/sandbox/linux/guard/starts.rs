@@ -5,12 +5,12 @@
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 
-use super::as_seen::open_as;
-use crate::sandbox::denied_starts::{UNSEEN, rule_against, told};
+use super::as_seen::{open_as, opened_as};
+use crate::sandbox::denied_starts::{UNSEEN, UNSEEN_FILE, rule_against, told};
 use crate::sandbox::linux::system::{WaitingCall, read_memory};
 use crate::sandbox::spec::Masks;
 
@@ -31,9 +31,12 @@ pub fn refusal(call: &WaitingCall<'_>, masks: &Masks) -> Option<String> {
     };
     let mut words = words_at(call.pid, words);
     // A link can have any name, so use the real path as well.
-    let real = open_as(call.pid, folder, Path::new(&path), OFlags::PATH | OFlags::CLOEXEC)
-        .and_then(|(file, _)| fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())));
-    let real = real.map(|real| real.to_string_lossy().into_owned()).unwrap_or_default();
+    let real = match real(call, folder, Path::new(&path)) {
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) && call.is_waiting() => {
+            return Some(UNSEEN_FILE.to_owned());
+        }
+        real => real.map(|real| real.to_string_lossy().into_owned()).unwrap_or_default(),
+    };
     // Otherwise the process is gone, and its number may be reused.
     if !call.is_waiting() {
         return None;
@@ -49,6 +52,23 @@ pub fn refusal(call: &WaitingCall<'_>, masks: &Masks) -> Option<String> {
     let rule = rule_against(masks, &names, args)?;
     let line = [&names[..1], args].concat().join(" ");
     Some(told(&rule, &line))
+}
+
+/// The program's file. Paths through `/proc` are followed only if they name the caller's own files directly.
+fn real(call: &WaitingCall<'_>, folder: Option<u64>, path: &Path) -> io::Result<PathBuf> {
+    let of_caller = ["/proc/self", "/proc/thread-self"].iter().find_map(|own| path.strip_prefix(own).ok());
+    let opened = match (folder, path.strip_prefix("/dev/fd"), of_caller) {
+        (Some(number), ..) if path.as_os_str().is_empty() => return opened_as(call.pid, number),
+        (_, Ok(number), _) => Path::new("fd").join(number),
+        (_, _, Some(rest)) => rest.to_owned(),
+        _ => {
+            let (file, _) = open_as(call.pid, folder, path, OFlags::PATH | OFlags::CLOEXEC)?;
+            return fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        }
+    };
+    let at = Path::new(&format!("/proc/{}", call.pid)).join(opened);
+    let file = rustix::fs::open(at, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 fn last_part(path: &str) -> Option<String> {

@@ -205,6 +205,12 @@ fn changes(call: &WaitingCall<'_>) -> Vec<(Place, Change)> {
     }
 }
 
+/// The paths and the folders around them inside the workspace.
+fn around<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, workspace: &Path) -> BTreeSet<PathBuf> {
+    let all = paths.into_iter().flat_map(|path| path.ancestors());
+    all.filter(|path| path.starts_with(workspace) && *path != workspace).map(Path::to_owned).collect()
+}
+
 impl Witness {
     /// `protected` are paths in the command's tree.
     pub fn new(spec: &SandboxSpec, protected: &BTreeSet<PathBuf>) -> io::Result<(Self, Reporter)> {
@@ -221,18 +227,14 @@ impl Witness {
             paths.iter().filter(|_| alone).filter_map(|path| path.canonicalize().ok()).collect()
         };
         let (hidden, kept) = (masked(&spec.masks.hidden), masked(&spec.masks.read_only));
-        let around = hidden.iter().chain(&kept).flat_map(|path| path.ancestors());
-        let mut pinned: BTreeSet<PathBuf> = around
-            .filter(|path| path.starts_with(&spec.workspace) && *path != &*spec.workspace)
-            .map(Path::to_owned)
-            .collect();
+        let mut pinned = around(hidden.iter().chain(&kept), &spec.workspace);
         let of_masks = pinned.iter().filter_map(|path| path.file_name()).map(lower);
         let names = inside.iter().flat_map(|path| path.iter().map(lower)).chain(of_masks).collect();
         let gits = spec.rules_folders.iter().filter(|_| alone).map(|folder| folder.join(".git"));
         pinned.extend(gits.flat_map(|git| [git.join("hooks"), git.join("config"), git]));
         let starts = spec.masks.judges_starts();
         let (writes, opens) = (spec.is_server, !hidden.is_empty());
-        let watched = Watched { creates: true, alone, writes, opens, starts };
+        let watched = Watched { creates: true, moves: false, alone, writes, opens, starts };
         let witness = Self {
             socket: Some(socket),
             names,
@@ -247,11 +249,16 @@ impl Witness {
         Ok((witness, Reporter { socket: theirs, watched }))
     }
 
-    /// For an unconfined command: watches only what it starts.
-    pub fn of_starts(masks: &Masks) -> io::Result<(Self, Reporter)> {
+    /// For an unconfined command: watches what it starts, and that no folder around a denied file is moved away.
+    pub fn of_unconfined(masks: &Masks) -> io::Result<(Self, Reporter)> {
         let (socket, theirs) = system::socket_pair()?;
-        let witness = Self { socket: Some(socket), masks: masks.clone(), ..Self::default() };
-        Ok((witness, Reporter { socket: theirs, watched: Watched { starts: true, ..Watched::default() } }))
+        let kept = masks.read_only.iter().filter_map(|path| path.canonicalize().ok());
+        let pinned = around(&kept.collect::<Vec<_>>(), &masks.workspace);
+        let watched =
+            Watched { starts: masks.judges_starts(), moves: !pinned.is_empty(), ..Watched::default() };
+        let names = pinned.iter().filter_map(|path| path.file_name()).map(lower).collect();
+        let witness = Self { socket: Some(socket), names, pinned, masks: masks.clone(), ..Self::default() };
+        Ok((witness, Reporter { socket: theirs, watched }))
     }
 
     pub fn waits_for(&self) -> Option<BorrowedFd<'_>> {
