@@ -82,3 +82,38 @@ fn a_forbidden_path_is_not_made() {
         assert!(!place.project().join(path).exists(), "{deny}: {seen}");
     }
 }
+
+/// A task's worktree has a copy of the files, and the project's own lie above it.
+#[test]
+fn in_a_worktree_both_copies_are_held() {
+    let place = place();
+    let absolute = format!("Read(/{}/conf/**)", place.project().display());
+    for deny in ["Read(conf/**)", "Read(app.ini)", &absolute] {
+        let mut reads = answer().call("Read", json!({"path": "conf/app.ini"}));
+        for file in ["co'+'nf/app.ini", "../../../../co'+'nf/app.ini"] {
+            let command =
+                format!("python3 -c \"print(open('{file}').read())\"; cat {}", file.replace("'+'", ""));
+            reads = reads.call("Bash", json!({"command": command.split(';').next().unwrap()}));
+            reads = reads.call("Bash", json!({"command": command.split("; ").nth(1).unwrap()}));
+        }
+        let server = FakeServer::start(vec![reads.into(), answer().text("Done.").into()]);
+        let out = place.exec(&server.base_url(), &["--worktree", "--deny", deny, "look"]);
+        let requests = server.requests();
+        assert_eq!(requests.len(), 2, "{}", stderr(&out));
+        assert!(!requests[1].raw.contains(KEY), "{deny}: {}", requests[1].raw);
+    }
+}
+
+/// A repository has what its files had; of other files it may be shown.
+#[test]
+fn history_shows_only_other_files() {
+    let show = "python3 -c \"import os; os.system('git sh' + 'ow HEAD')\"";
+    for level in ["auto", "full"] {
+        let seen = run(&place(), level, "Read(conf/**)", show);
+        assert!(!seen.contains("mauve") && seen.contains("the user denied it"), "{level}: {seen}");
+    }
+    for command in ["git show HEAD:src/a.py", "git log -p src/a.py"] {
+        let seen = run(&place(), "auto", "Read(conf/**)", command);
+        assert!(seen.contains("x = 1") && !seen.contains("denied"), "{command}: {seen}");
+    }
+}
