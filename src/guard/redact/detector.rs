@@ -125,8 +125,14 @@ fn is_passed(ahead: &str, name: &str) -> bool {
 fn is_config_line(ahead: &str, sep: &str) -> bool {
     let name = ahead.trim_start();
     let name = name.strip_prefix("export ").or_else(|| name.strip_prefix("- ")).unwrap_or(name);
-    // Read's line numbers may precede it.
+    // Line numbers of Read and Grep may precede it, or a diff's sign.
     let name = name.rsplit('\t').next().unwrap_or(name);
+    let is_number = |front: &str| {
+        let number = front.rsplit(':').next().unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+    };
+    let name = name.rsplit_once(':').filter(|(front, _)| is_number(front)).map_or(name, |(_, name)| name);
+    let name = name.trim_start_matches(['+', ' ']);
     let plain =
         name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'"' | b'\''));
     plain
@@ -277,6 +283,14 @@ mod tests {
             "smtp_pass=«hunter2x»\n",
             "psk=\"«hunter2x»\"",
             "requirepass «hunter2x»\n",
+            "HEROKU=«HRKU-AAa1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4» «bkua_0123456789abcdef0123456789abcdef01234567»",
+            "«nfp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3» «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» «cfut_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5»",
+            "https://x.webhook.office.com/webhookb2/0a1b@2c3d/IncomingWebhook/«0123456789abcdef0123456789abcdef/0a1b2c3d»",
+            "docker login -u me -p «hunter2x» r.io; htpasswd -bB f me «hunter2x»\nopenssl enc -pass pass:«hunter2x»",
+            "ansible_ssh_pass: «hunter2x»\n\"secret_string\": \"«hunter2xhunter2x»\"",
+            "Private-Lines: 2«\nAAAAIQCa1B2c3D4e5a1B2c3D4e5\na1B2c3D4e5a1B2c3D4e5=\n»Private-MAC: 0a",
+            "1:[a]\n2:token: «Ab1_cdefgh»\n+++ b/x\n+token: «Ab1_cdefgi»\nx/y.yml:12:token: «Ab1_cdefgj»",
+            "aws_session_token=«IQoJb3JpZ2luX2Vja1B2c3D4e5a1B2c3D4e5…»\n",
             "secret_key = «tKKIxmTNfEfSMYyZGR4gYKtQymgxHHPrPftssASX»\n",
             "mnemonic: \"«abandon ladder crisp hotel umbrella zebra velvet cactus monkey orbit pencil quantum»\"",
             "The admin password is «hunter2x».\n",
@@ -308,6 +322,8 @@ mod tests {
             "def check_password(password: str) -> bool:",
             "url = f\"https://{user}:{password}@host\"",
             "max_tokens = 16000",
+            "napi_create_reference_with_finalizer_and_more_than_forty(env)",
+            "docker login --password-stdin; 12:token: String, nfp_value",
             "pad_token: \"<pad>\", token_count: u64",
             "self.assertEqual(secret_key, expected)",
             "secret = sha256(data)",

@@ -16,7 +16,9 @@ const TOKENS: &str = "sk- k_live_ k_test_ whsec_ AKIA ASIA ABIA ACCA AIza GOCSPX
     ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- gldt- glrt- glcbt- glsoat- xox xapp- npm_ hf_ pypi- dop_v1_ ya29. \
     shpat_ shpss_ shpca_ shppa_ eyJ hvs. hvb. hvr. dapi sq0 MD MT Mj Mz ND NT Nj Nz OD OT Oj Oz :AA ntn_ figd_ dckr_pat_ \
     sntrys_ sntryu_ sb_secret_ glsa_ glc_ pscale_ tskey- pplx- nvapi- lsv2_pt_ phx_ secret_ ATATT3 ATCTT3 ATBB dp. .atlasv1. \
-    pul- sbp_ sgp_ PMAK- fm1 fm2 rubygems_ LS0t ewog hooks.slack.com /api/webhooks/";
+    pul- sbp_ sgp_ PMAK- fm1 fm2 rubygems_ LS0t ewog hooks.slack.com /api/webhooks/ \
+    webhookb2 HRKU-AA bkua_ nfp_ tvly- pcsk_ hcaic_ hcaik_ tgp_v1_ CFPAT- vercel_blob_rw_ duffel_live_ doo_v1_ dor_v1_ \
+    ops_eyJ CCIPAT_ cfut_ cfat_ cfk_ napi_ tfp_ sl.u. sl.B v1.0- dt0c01. ABSK";
 
 fn token(found: &Captures<'_>) -> Option<PatternMatch> {
     match found.name("key") {
@@ -27,7 +29,7 @@ fn token(found: &Captures<'_>) -> Option<PatternMatch> {
     }
 }
 
-pub static ANYWHERE: RuleSet<15> = RuleSet::new([
+pub static ANYWHERE: RuleSet<16> = RuleSet::new([
     Rule::new("PRIVATE", include_str!("private_key.regex"), |found| {
         let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
         let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
@@ -36,6 +38,9 @@ pub static ANYWHERE: RuleSet<15> = RuleSet::new([
     // The end of a private key whose beginning isn't visible.
     Rule::new("PRIVATE", include_str!("private_key_end.regex"), |found| {
         Some((found.get(0)?.range(), "private-key"))
+    }),
+    Rule::new("Private-Lines", include_str!("putty_key.regex"), |found| {
+        Some((found.get(1)?.range(), "private-key"))
     }),
     Rule::new(TOKENS, include_str!("tokens.regex"), token),
     Rule::new(
@@ -61,7 +66,7 @@ pub static ANYWHERE: RuleSet<15> = RuleSet::new([
     Rule::new("://", r"://([a-f0-9]{32,64})@", in_context),
     Rule::new("key-", r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)", in_context),
     Rule::new(
-        "login requirepass masterauth orepassword eypassword _auth \"auth\" curl mysql mariadb sshpass ookie sig= ignature= Security-Token :5432: :3306: :*: nemonic hrase",
+        "login requirepass masterauth orepassword eypassword _auth \"auth\" curl mysql mariadb sshpass docker az htpasswd -pass ookie sig= ignature= Security-Token :5432: :3306: :*: nemonic hrase",
         include_str!("in_context.regex"),
         in_context,
     ),

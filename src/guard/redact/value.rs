@@ -138,6 +138,8 @@ pub fn is_public(name: &str, value: &str) -> bool {
 
 /// A stand-in for a secret that is stored elsewhere or not set yet: `${KEY}`, `changeme`.
 pub fn is_dummy(value: &str) -> bool {
+    // A long value that a tool has cut off is still one.
+    let value = value.strip_suffix('…').filter(|cut| cut.len() > 30 && has_digit(cut)).unwrap_or(value);
     let lower = value.to_ascii_lowercase();
     let code = ["${", "$(", "{{", "{}", "%s", "%(", "%{", "<", "...", "***", "…", "•"];
     let words =
