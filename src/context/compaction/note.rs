@@ -23,6 +23,7 @@ static DEFINITION: Pattern = Pattern::new(include_str!("definition.regex"));
 const MOST_NAMES: usize = 8;
 
 const CHANGED: &str = " (as it was before later edits)";
+const BY_COMMAND: &str = "changed by command";
 const RENEWED: &str = " (with your edits)";
 const SAID: &str = "You said:";
 const COMMAND_CHARS: usize = 100;
@@ -60,9 +61,11 @@ impl TouchedFile {
 
     fn add(&mut self, verb: String, id: ItemId, result: &ToolResult) {
         self.failed.clear();
-        if let Some(change) = result.envelope.data.change() {
+        if verb == BY_COMMAND || result.envelope.data.change().is_some() {
             // Line numbers of earlier reads no longer match the file.
             self.done.retain(|(verb, _)| !verb.starts_with("read"));
+        }
+        if let Some(change) = result.envelope.data.change() {
             let diff = change.diff.as_deref().unwrap_or_default();
             let count = |sign: char, head: &str| {
                 diff.lines().filter(|line| line.starts_with(sign) && !line.starts_with(head)).count()
@@ -85,6 +88,7 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
     let mut files: Vec<TouchedFile> = Vec::new();
     let mut ran: Vec<(String, String)> = Vec::new();
     let mut calls: HashMap<&str, &ToolCall> = HashMap::new();
+    let mut folder: Option<String> = None;
     for entry in folded {
         match &*entry.item {
             Item::ToolCall(call) => drop(calls.insert(&call.id, call)),
@@ -95,19 +99,21 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
             }
             Item::ToolResult(result) => match file_of(result, calls.get(&*result.call_id).copied()) {
                 Some((path, verb)) => {
-                    let at = files.iter().position(|file| file.path == path).unwrap_or_else(|| {
-                        files.push(TouchedFile { path, ..TouchedFile::default() });
-                        files.len() - 1
-                    });
+                    let file = file_at(&mut files, &path);
                     if result.envelope.status == Status::Error {
-                        files[at].failed.push(entry.id);
+                        file.failed.push(entry.id);
                     } else {
-                        files[at].add(verb, entry.id, result);
+                        file.add(verb, entry.id, result);
                     }
                 }
                 // The to-do list has its own recap.
                 None if matches!(&*result.envelope.data.observation, Observation::Todos(_)) => {}
                 None => {
+                    let data = &result.envelope.data;
+                    for path in data.changed().iter().take(MOST_NAMES) {
+                        file_at(&mut files, path).add(BY_COMMAND.to_owned(), entry.id, result);
+                    }
+                    folder = data.command().and_then(|ran| ran.cwd.clone()).or(folder);
                     let (what, how) = action(result, calls.get(&*result.call_id).copied());
                     // Keep only the last of identical runs.
                     ran.retain(|(known, _)| *known != what);
@@ -120,7 +126,8 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
     }
     let said = kept_words(&words, limits.words_tokens);
     let files: Vec<String> = files.iter().map(TouchedFile::line).collect();
-    let ran: Vec<String> = ran.into_iter().map(|(_, line)| line).collect();
+    let mut ran: Vec<String> = ran.into_iter().map(|(_, line)| line).collect();
+    ran.extend(folder.filter(|folder| folder != ".").map(|folder| format!("Afterwards the current folder was {folder}")));
     let mut sections = [(SAID, said), ("Files:", files), ("Ran:", ran)];
     loop {
         let whole = written(&sections);
@@ -133,6 +140,14 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
         let less = (lines.len() / 4).max(1);
         lines.drain(..less);
     }
+}
+
+fn file_at<'a>(files: &'a mut Vec<TouchedFile>, path: &str) -> &'a mut TouchedFile {
+    let at = files.iter().position(|file| file.path == path).unwrap_or_else(|| {
+        files.push(TouchedFile { path: path.to_owned(), ..TouchedFile::default() });
+        files.len() - 1
+    });
+    &mut files[at]
 }
 
 fn written(sections: &[(&str, Vec<String>)]) -> String {
@@ -210,7 +225,7 @@ fn action(result: &ToolResult, call: Option<&ToolCall>) -> (String, String) {
     }
     let is_check =
         matches!(&*envelope.data.observation, Observation::Command(Command { check: Some(_), .. }));
-    let line = if failed.is_empty() && !is_check { None } else { telling_line(&envelope.body) };
+    let line = if failed.is_empty() && !is_check { None } else { telling_line(&envelope.body, !failed.is_empty()) };
     let between = if failed.is_empty() { " → " } else { ": " };
     let line = line.map(|line| format!("{between}{}", text::one_line(line, LINE_CHARS))).unwrap_or_default();
     (subject, format!("{failed}{line}"))
@@ -227,13 +242,17 @@ fn values(call: &ToolCall) -> Option<String> {
     Some(values.collect::<Vec<_>>().join(" "))
 }
 
-fn telling_line(body: &str) -> Option<&str> {
+/// A command that succeeded may print source code after its result, so what passed goes before what looks like an error.
+fn telling_line(body: &str, failed: bool) -> Option<&str> {
     static FRAME: Pattern = Pattern::new(r#"^(\d+: \w|at \S+[:/(]|File ")"#);
     static PASSED: Pattern = Pattern::new(r"\b\d+ (?:tests? )?pass(?:ed|ing)\b");
     // A line that ends with a colon only introduces the next one.
     let tells = |line: &&str| !line.is_empty() && !line.ends_with(':') && !FRAME.is_match(line);
-    let lines = || body.lines().map(str::trim).filter(tells);
-    lines().rfind(|line| lines::is_error(line) || PASSED.is_match(line)).or_else(|| lines().next_back())
+    let lines = || body.lines().map(|line| line.trim_matches(['=', ' ', '\t'])).filter(tells);
+    let passed = lines().rfind(|line| PASSED.is_match(line)).filter(|_| !failed);
+    passed
+        .or_else(|| lines().rfind(|line| lines::is_error(line) || PASSED.is_match(line)))
+        .or_else(|| lines().next_back())
 }
 
 /// An entry, whether it is kept, and its text, if not as it was sent.
@@ -248,9 +267,12 @@ pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
             let lines = renewed.unwrap_or_else(|| working_set::range(&entry.item));
             views.retain(|(known, _, seen)| *known != path || *seen != lines);
             views.push((path, if renewed.is_some() { RENEWED } else { "" }, lines));
-        } else if let Some((path, _)) = working_set::changed_path(&entry.item) {
+        } else if let Item::ToolResult(result) = &*entry.item {
+            let edited = working_set::changed_path(&entry.item).map(|(path, _)| path);
+            let by_command = result.envelope.data.changed();
             let has_it = |state: &str| !kept && state == RENEWED;
-            let changed = views.iter_mut().filter(|view| view.0 == path && !has_it(view.1));
+            let is_changed = |path: &str| edited == Some(path) || by_command.iter().any(|file| file == path);
+            let changed = views.iter_mut().filter(|view| is_changed(view.0) && !has_it(view.1));
             changed.for_each(|view| view.1 = CHANGED);
         }
     }
@@ -349,8 +371,28 @@ mod tests {
         let tested = Envelope::success("").with("command", "pytest -q | tail; grep -n a Makefile");
         let check = serde_json::json!({"name": "pytest", "kind": "test", "decides": false});
         let tested = tested.with("exit_code", 0).with("check", check);
-        let told = note(&[entry(1, "Bash", tested.with_body("output", "4 passed in 0.1s\n12:test:\n14-"))]);
-        assert!(told.ends_with(" → 4 passed in 0.1s]"), "{told}");
+        let output = "== 4 passed in 0.1s ==\n12:test:\n    assert error == 0\n14-";
+        let told = note(&[entry(1, "Bash", tested.with_body("output", output))]);
+        assert!(told.ends_with(" → 4 passed in 0.1s]"), "not the source below it: {told}");
+    }
+
+    #[test]
+    fn what_commands_changed_and_the_folder_they_ended_in_are_told() {
+        let limits = Thresholds::of(base::config::settings::Profile::Default, 32_000);
+        let note = |entries: &[HistoryEntry]| render(&entries.iter().collect::<Vec<_>>(), &limits, 1_000);
+        let view = Envelope::success("").with("path", "a.rs").with("start_line", 1).with("end_line", 9);
+        let read = entry(1, "Read", view.with_body("content", "text"));
+        let moves = |folder: &str| {
+            let ran = Envelope::success("").with("command", "cd b; sed -i …").with("cwd", folder);
+            entry(2, "Bash", ran.with("changed", serde_json::json!(["a.rs", "b/c.rs"])))
+        };
+        let told = note(&[read.clone(), moves("b")]);
+        let files = "Files:\n- a.rs: changed by command #2\n- b/c.rs: changed by command #2\n";
+        assert!(told.contains(files), "{told}");
+        assert!(told.ends_with("- Afterwards the current folder was b]"), "{told}");
+        assert!(!note(&[moves(".")]).contains("folder was"));
+        let seen = views([(&read, true, None), (&moves("."), false, None)].into_iter()).unwrap_or_default();
+        assert!(seen.ends_with("a.rs 1-9 (as it was before later edits)"), "{seen}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use guard::policy::access::Access;
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
-const MAX_CONTEXT: usize = 20;
+const MAX_CONTEXT: usize = 100;
 
 #[derive(Deserialize)]
 pub struct Args {
