@@ -279,6 +279,27 @@ async fn a_message_typed_while_compacting_begins_the_next_turn() {
 }
 
 #[tokio::test]
+async fn compacting_folds_what_the_last_turn_read() {
+    let names: Vec<String> = (0..6).map(|number| format!("f{number}.txt")).collect();
+    let read = |name: &String| answer().call("Read", json!({ "path": name })).into();
+    let mut script: Vec<Reply> = names.iter().map(read).collect();
+    script.extend([answer().text("They are long.").into(), answer().text("Yes.").into()]);
+    let server = FakeServer::start(script);
+    let place = place();
+    for name in &names {
+        place.file(name, format!("a line of {name}\n").repeat(400));
+    }
+    let mut agent = TestAgent::start(&place, &config(&server, "context_window = 32768"), false);
+    agent.turn("read them").await;
+    agent.send(Work::Compact { focus: None });
+    agent.turn("are they long?").await;
+    let requests = server.requests();
+    let [.., before, after] = &requests[..] else { panic!("{}", requests.len()) };
+    assert!(after.raw.contains("Steps folded"), "{}", after.raw);
+    assert!(tokens::of_request(&after.body) * 2 < tokens::of_request(&before.body));
+}
+
+#[tokio::test]
 async fn a_failed_first_message_leaves_no_session_and_gives_everything_back() {
     let server = FakeServer::start(vec![status(400, r#"{"error":{"message":"no"}}"#)]);
     let place = place();

@@ -219,6 +219,20 @@ impl Compactor {
     }
 }
 
+/// Folds what a compaction that the user asked for left whole: it has to be read anew anyway.
+pub fn fold_rest(
+    conversation: &mut Conversation,
+    settings: &ContextSettings,
+    outcome: CompactionOutcome,
+) -> Result<CompactionOutcome, LogError> {
+    if matches!(outcome, CompactionOutcome::Interrupted | CompactionOutcome::Blocked) {
+        return Ok(outcome);
+    }
+    let batches = policy::on_request(&conversation.state.history, settings);
+    batches.iter().try_for_each(|batch| conversation.adopt(batch))?;
+    Ok(if batches.is_empty() { outcome } else { CompactionOutcome::Done })
+}
+
 /// Rewrites the past if the policy finds that it pays off or the soft cap demands it.
 fn adopt_where_it_pays(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<(), LogError> {
     let situation = PolicyInputs {

@@ -145,6 +145,7 @@ impl ContextWindow {
         let (prompt, settings) = (&self.prompt, &self.settings);
         let with = CompactionCx { prompt, settings, sampler, cold, control };
         let outcome = self.compactor.archive_rounds(conversation, with, Some(focus)).await;
+        let outcome = outcome.and_then(|outcome| compactor::fold_rest(conversation, settings, outcome));
         compactor::told(outcome, before, self.sizes(conversation).estimated())
     }
 

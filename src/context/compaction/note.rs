@@ -127,7 +127,11 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
     let said = kept_words(&words, limits.words_tokens);
     let files: Vec<String> = files.iter().map(TouchedFile::line).collect();
     let mut ran: Vec<String> = ran.into_iter().map(|(_, line)| line).collect();
-    ran.extend(folder.filter(|folder| folder != ".").map(|folder| format!("Afterwards the current folder was {folder}")));
+    ran.extend(
+        folder
+            .filter(|folder| folder != ".")
+            .map(|folder| format!("Afterwards the current folder was {folder}")),
+    );
     let mut sections = [(SAID, said), ("Files:", files), ("Ran:", ran)];
     loop {
         let whole = written(&sections);
@@ -225,7 +229,8 @@ fn action(result: &ToolResult, call: Option<&ToolCall>) -> (String, String) {
     }
     let is_check =
         matches!(&*envelope.data.observation, Observation::Command(Command { check: Some(_), .. }));
-    let line = if failed.is_empty() && !is_check { None } else { telling_line(&envelope.body, !failed.is_empty()) };
+    let line =
+        if failed.is_empty() && !is_check { None } else { telling_line(&envelope.body, !failed.is_empty()) };
     let between = if failed.is_empty() { " → " } else { ": " };
     let line = line.map(|line| format!("{between}{}", text::one_line(line, LINE_CHARS))).unwrap_or_default();
     (subject, format!("{failed}{line}"))

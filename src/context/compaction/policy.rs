@@ -60,7 +60,23 @@ pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u6
 }
 
 pub fn before_request(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Batch> {
-    let mut batches = due_batches(history, situation);
+    with_orphans(history, due_batches(history, situation))
+}
+
+/// For the user's `/compact`: folds all it can, but leaves newest views up to a quarter of the window.
+pub fn on_request(history: &HistoryManager, settings: &ContextSettings) -> Vec<Batch> {
+    let limits = Thresholds::of_settings(settings);
+    let view_landing = limits.cold_landing.min(settings.window_tokens / 4);
+    let goal = FoldGoal { landing: 0, view_landing, keep_requests: 1, at_most: false };
+    let plan = FoldPlan::new(history, 0, &limits, goal);
+    let (tokens, left) = (history.tokens(), plan.left());
+    if left >= tokens {
+        return Vec::new();
+    }
+    with_orphans(history, plan.batches(&CauseKind::Compaction.because(format!("{tokens} tokens to {left}"))))
+}
+
+fn with_orphans(history: &HistoryManager, mut batches: Vec<Batch>) -> Vec<Batch> {
     let mut after = history.clone();
     batches.iter().for_each(|batch| after.adopt(batch));
     batches.extend(references::orphans(&after));
