@@ -62,6 +62,24 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Program output as a terminal shows it without colors: escape sequences go, a backspace takes a character.
+pub fn strip_escapes(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\u{1b}', '\u{8}']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{8}' if !out.ends_with('\n') => drop(out.pop()),
+            '\u{8}' => {}
+            '\u{1b}' => skip_escape(&mut chars),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Like [`clean`] for text that a user must consent to: nothing may vanish, so control characters are shown too.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let hides = |c: char| needs_work(c) || takes_no_room(c);

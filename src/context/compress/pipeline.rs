@@ -77,7 +77,7 @@ fn on_terminal(text: &str) -> Cow<'_, str> {
         if PYTEST_DOTS.is_match(line) && lines.peek().is_some_and(|next| PYTEST_DOTS.is_match(next)) {
             continue;
         }
-        let line = strip_escapes(line);
+        let line = sanitize::strip_escapes(line);
         let shown = overwritten(line.trim_end_matches('\r'));
         let shown = shown.trim_end();
         empty = if shown.is_empty() { empty + 1 } else { 0 };
@@ -94,22 +94,6 @@ fn on_terminal(text: &str) -> Cow<'_, str> {
 /// The last non-blank state of a line overwritten with carriage returns.
 fn overwritten(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or("")
-}
-
-fn strip_escapes(line: &str) -> Cow<'_, str> {
-    if !line.contains(['\u{1b}', '\u{8}']) {
-        return Cow::Borrowed(line);
-    }
-    let mut out = String::with_capacity(line.len());
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{8}' => drop(out.pop()),
-            '\u{1b}' => sanitize::skip_escape(&mut chars),
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out)
 }
 
 #[cfg(test)]
