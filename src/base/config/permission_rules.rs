@@ -25,6 +25,8 @@ pub struct RuleSource {
     pub lists: PermissionLists,
     /// Written for another program, so an unusable rule is a notice, not an error.
     pub foreign: bool,
+    /// Where its paths begin, if not in the workspace.
+    pub folder: Option<PathBuf>,
 }
 
 /// The rules in Claude Code's settings.
@@ -47,9 +49,19 @@ pub fn claude_folders(permissions: &Value, workspace: &Path) -> Vec<PathBuf> {
 /// Denials and questions always apply; allowances only if `trusted`, and never from the user's own file.
 pub fn of_others(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
     let of_claude = json_files::settings_of_user().into_iter().chain(json_files::settings(workspace));
+    let of_opencode = json_files::opencode_of_user().chain(json_files::of_others(workspace));
+    foreign(of_claude, of_opencode, workspace, trusted)
+}
+
+/// Rules in files of other programs.
+pub fn foreign(
+    of_claude: impl Iterator<Item = AgentFile>,
+    of_opencode: impl Iterator<Item = (Value, PathBuf)>,
+    workspace: &Path,
+    trusted: &[AgentFile],
+) -> Vec<RuleSource> {
     let of_claude = of_claude.filter_map(json_files::parsed);
     let of_claude = of_claude.map(|(settings, path)| (claude_lists(&settings), path));
-    let of_opencode = json_files::opencode_of_user().chain(json_files::of_others(workspace));
     let of_opencode = of_opencode.map(|(settings, path)| {
         let [allow, ask, deny] = opencode_rules::lists(&settings);
         (PermissionLists { allow, ask, deny }, path)
@@ -58,7 +70,12 @@ pub fn of_others(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
         let is_trusted = trusted.iter().any(|file| file.path == path);
         let lists = PermissionLists { allow: if is_trusted { allow } else { Vec::new() }, ask, deny };
         let place = path::display(workspace, &path);
-        (lists != PermissionLists::default()).then_some(RuleSource { place, lists, foreign: true })
+        (lists != PermissionLists::default()).then_some(RuleSource {
+            place,
+            lists,
+            foreign: true,
+            folder: None,
+        })
     });
     sources.collect()
 }

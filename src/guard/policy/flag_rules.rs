@@ -63,7 +63,13 @@ impl FlagRules {
                 for text in texts.iter().flat_map(|value| split(value)) {
                     let added = ToolRule::parse(&text)
                         .map(|rule| ToolRule { tool: ours(&rule.tool), place: place.clone(), ..rule })
-                        .and_then(|rule| if is_moot(&rule) { Ok(()) } else { all.add(kind, rule, check) });
+                        .and_then(|rule| match is_moot(&rule) {
+                            true => Ok(()),
+                            false => rule
+                                .of_folder(source.folder.as_deref())
+                                .into_iter()
+                                .try_for_each(|rule| all.add(kind, rule, check)),
+                        });
                     match added {
                         Ok(()) => {}
                         Err(why) if source.foreign => all.unusable.push(format!("{kind} {text} ({why})")),

@@ -54,6 +54,14 @@ impl ToolRule {
         patterns.into_iter().map(|pattern| Self { pattern: Some(pattern), ..self.clone() }).collect()
     }
 
+    /// The rule with the paths of the folder in which it stands.
+    pub fn of_folder(self, folder: Option<&Path>) -> Vec<Self> {
+        let is_absolute = |pattern: &String| pattern.starts_with("//") || pattern.starts_with("~/");
+        let relative = folder.filter(|_| !self.pattern.as_ref().is_some_and(is_absolute));
+        let found = relative.map(|folder| self.elsewhere(folder)).unwrap_or_default();
+        if found.is_empty() { vec![self] } else { found }
+    }
+
     /// The same rule where the folder or file that it names really is, if a link leads there.
     pub fn behind_links(&self, workspace: &Path) -> Option<Self> {
         let pattern = self.pattern.as_ref().filter(|_| FILE_TOOLS.iter().any(|tool| self.names(tool)))?;

@@ -55,6 +55,29 @@ fn names_apply_in_the_repository_around() {
     assert!(!server.requests()[1].raw.contains(KEY), "{}", server.requests()[1].raw);
 }
 
+/// A project's rules hold in its folders, too.
+#[test]
+fn the_rules_of_the_folder_above_apply() {
+    for (file, text) in [
+        (".mycode/config.toml", "[permissions]\ndeny = [\"Read(conf/**)\"]\n"),
+        (".claude/settings.json", "{\"permissions\": {\"deny\": [\"Read(./conf/**)\"]}}"),
+    ] {
+        let place = place();
+        place.file(file, text);
+        let server = FakeServer::start(vec![
+            answer()
+                .call("Read", json!({"path": "../conf/app.ini"}))
+                .call("Bash", json!({"command": "python3 -c \"print(open('../conf/ap'+'p.ini').read())\""}))
+                .into(),
+            answer().text("Done.").into(),
+        ]);
+        let url = server.base_url();
+        let args = ["exec", "--base-url", &url, "--model", "m", "look"];
+        place.command(&args).current_dir(place.project().join("src")).output().unwrap();
+        assert!(!server.requests()[1].raw.contains(KEY), "{file}: {}", server.requests()[1].raw);
+    }
+}
+
 #[test]
 fn rules_files_and_reviews_bring_no_hidden_files_along() {
     let place = place();

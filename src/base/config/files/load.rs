@@ -87,7 +87,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let mut rules = Vec::new();
     let mut add = |place: &str, lists: Option<PermissionLists>| {
         let place = place.to_owned();
-        rules.extend(lists.map(|lists| RuleSource { place, lists, foreign: false }));
+        rules.extend(lists.map(|lists| RuleSource { place, lists, ..RuleSource::default() }));
     };
     admin.0.iter().for_each(|file| add(&file.place, file.raw.permissions.clone()));
     add(&user_place, user.permissions.clone());
@@ -174,6 +174,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let (own, ignored) = active::load(paths, workspace, trust);
     notices.extend(ignored);
     rules.extend(permission_rules::of_others(workspace, &own.permissions));
+    rules.extend(project_file::rules_around(workspace));
     let trusted = own.permissions.iter().filter_map(|file| serde_json::from_str(&file.text).ok());
     work.folders = trusted
         .flat_map(|one: serde_json::Value| permission_rules::claude_folders(&one, workspace))

@@ -64,7 +64,7 @@ pub fn answers(project_state: &Path) -> Result<Option<RuleSource>, ConfigError> 
     }
     let Some(text) = text? else { return Ok(None) };
     let lists = answers::parse(&text).map_err(|what| unparsable(&path, &what))?;
-    Ok(Some(RuleSource { place: path.display().to_string(), lists, foreign: false }))
+    Ok(Some(RuleSource { place: path.display().to_string(), lists, ..RuleSource::default() }))
 }
 
 /// Refused although the file's mode allows it (Landlock), or invisible (a closed folder).

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
+use super::json_files;
 use super::trust::{Definition, Trust};
 use crate::config::error::ConfigError;
 use crate::config::files::raw::{ProjectConfig, Raw};
 use crate::config::files::source;
 use crate::config::paths::{self, Paths};
+use crate::config::permission_rules::{self, PermissionLists, RuleSource};
 use crate::path::{self, leads_out};
+use crate::repository;
 
 /// What the file sets, with notices for the user.
 pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<String>), ConfigError> {
@@ -66,6 +69,33 @@ pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<St
         }
     }
     Ok((raw, notices))
+}
+
+/// What the folders of the repository around the workspace deny or ask about, with their own paths.
+pub fn rules_around(workspace: &Path) -> Vec<RuleSource> {
+    let Some(root) = repository::root(workspace) else { return Vec::new() };
+    let around = workspace.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    let mut found = Vec::new();
+    for folder in around {
+        let own = forbidden(folder).map(|lists| {
+            let place = paths::project_config(folder).display().to_string();
+            RuleSource { place, lists, ..RuleSource::default() }
+        });
+        let of_claude = json_files::settings(folder);
+        let others = permission_rules::foreign(of_claude, json_files::of_others(folder), workspace, &[]);
+        let all = own.into_iter().chain(others);
+        found.extend(all.map(|source| RuleSource {
+            folder: Some(folder.to_owned()),
+            foreign: true,
+            ..source
+        }));
+    }
+    found
+}
+
+/// What the file denies or asks about, whether it is valid or not.
+fn forbidden(folder: &Path) -> Option<PermissionLists> {
+    Raw::forbidding(&text(folder).ok()??)?.permissions
 }
 
 /// What the file would set if trusted, and what to trust for that; `None` without a file.
