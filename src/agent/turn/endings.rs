@@ -6,6 +6,8 @@ use base::pattern::{Pattern, PhrasePattern};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     Announced,
+    /// A command in a code block.
+    Shown,
     Question,
 }
 
@@ -15,6 +17,11 @@ impl Ending {
             Self::Announced => (
                 "You announced a step but made no call. Make the call now, or say that you're done.",
                 "the reply announced a step and took none",
+            ),
+            Self::Shown => (
+                "The command in your reply did not run: only a call runs something. Call Bash with it, or say that \
+                 you're done.",
+                "the reply shows a command and made no call",
             ),
             Self::Question => (
                 "No one can answer questions in this run. Make the choice a careful developer would make, say what you \
@@ -34,11 +41,12 @@ pub fn of(text: &str, headless: bool, settled: bool) -> Option<Ending> {
     let is_short = last.chars().count() <= STEP_CHARS;
     let is_label = last.ends_with([':', '：']) && !last.starts_with(['#', '|']);
     if is_short && is_label && (prose.len() == text.len() || is_announced(last))
-        || headless
-            && (is_short && is_announced(last)
-                || !settled && text.ends_with("```") && COMMAND.is_match(text.trim()))
+        || headless && is_short && is_announced(last)
     {
         return Some(Ending::Announced);
+    }
+    if headless && !settled && COMMAND.is_match(text.trim()) {
+        return Some(Ending::Shown);
     }
     (headless && !settled && is_question(last)).then_some(Ending::Question)
 }
@@ -109,10 +117,11 @@ mod tests {
             "이제 테스트를 실행하겠습니다.",
             "讓我檢查測試檔案。",
             "我先查看文件内容。",
-            "```bash\npython3 -m unittest\n```",
         ] {
             assert_eq!(headless(text), Some(Ending::Announced), "{text}");
         }
+        let command = "```bash\npython3 -m unittest\n```";
+        assert_eq!((headless(command), of(command, true, true)), (Some(Ending::Shown), None));
         for text in [
             "Should I delete the old file?",
             "Two ways exist.\n\nWhich one do you want?",

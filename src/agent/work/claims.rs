@@ -60,7 +60,8 @@ pub fn asks_something(task: &str) -> bool {
 /// Whether a task asks for a change and the answer only shows a file or describes the change.
 pub fn shows_file(task: &str, answer: &str) -> bool {
     static SHOWN: PhrasePattern = PhrasePattern::new(include_str!("words/shown_file.regex"));
-    ASKS_CHANGE.is_match(task.trim()) && !task.contains('?') && SHOWN.is_match(answer)
+    let asks_change = |sentence: &str| ASKS_CHANGE.is_match(sentence.trim_start_matches([' ', '-', '*']));
+    !task.contains('?') && !asks_something(task) && sentences(task).any(asks_change) && SHOWN.is_match(answer)
 }
 
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -107,6 +108,10 @@ mod tests {
         assert!(shows_file("Make f return 2", shown));
         assert!(shows_file("please fix f", "**src/a.py**\n\n```python\ndef f():\n    return 2\n```"));
         assert!(shows_file("Fix f", "Here it is:\n```python a.py\nx\n```"));
+        let fixed =
+            "Here is the fixed code for a.py:\n\n```python\ndef f():\n    return 2\n```\nNow it is 2.";
+        assert!(shows_file("f returns 1 where 2 is right. Fix it and add a test.", fixed));
+        assert!(!shows_file("Explain f. Make it short.", fixed));
         assert!(!shows_file("How can I make f return 2?", shown) && !shows_file("Explain f", shown));
         assert!(!shows_file("Fix f", "Run this:\n```sh\npytest\n```"));
     }

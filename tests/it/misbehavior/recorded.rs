@@ -200,7 +200,7 @@ impl Session {
         let is_end = !std::mem::take(&mut self.submitted);
         if let Some(ending) = endings::of(&answer, true, settled).filter(|_| is_end) {
             self.tell(
-                if ending == endings::Ending::Announced { "announced" } else { "question" },
+                if ending == endings::Ending::Question { "question" } else { "announced" },
                 String::new(),
             );
             self.answer.clear();

@@ -317,7 +317,7 @@ fn endings() -> Vec<Row> {
         ),
         row(
             ("a command block and nothing else", TASK),
-            announced,
+            ("ending", "The command in your reply did not run"),
             vec![read(), text("```bash\npython3 -m unittest\n```")],
             vec![text("`python3 -m unittest` runs the tests.")],
         ),

@@ -9,7 +9,7 @@ const TABLE: &str = include_str!("../../fixtures/said.tsv");
 /// As the table names it; `-` is nothing.
 fn heard(sentence: &str) -> &'static str {
     match endings::of(sentence, true, false) {
-        Some(Ending::Announced) => "step",
+        Some(Ending::Announced | Ending::Shown) => "step",
         Some(Ending::Question) => "question",
         None if claims::says_tests_pass(sentence) => "claim",
         None if claims::says_changed("Make it so", sentence) => "changed",
