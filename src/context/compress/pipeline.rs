@@ -62,7 +62,7 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
     (out.len() < text.len()).then_some(out)
 }
 
-static PYTEST_DOTS: Pattern = Pattern::new(r"^\.[.sx]* +\[ *\d+%\]$");
+static PYTEST_DOTS: Pattern = Pattern::new(r"^(?:\S+\.py )?\.[.sx]* +\[ *\d+%\]$");
 
 /// Of a progress bar only the last state. Two empty lines in a row stay, because they may be code to be edited.
 fn on_terminal(text: &str) -> Cow<'_, str> {
@@ -129,6 +129,8 @@ mod tests {
         assert_eq!(on_terminal("a\n\n\n\n\nb  \n\n\nc"), "a\n\n\nb\n\n\nc");
         let dots = "....s [ 30%]\n..... [ 60%]\n..F.. [ 90%]\n. [100%]\n";
         assert_eq!(on_terminal(dots), "..... [ 60%]\n..F.. [ 90%]\n. [100%]\n");
+        let files = "t/a.py ... [ 30%]\nt/b.py .. [ 60%]\nt/c.py .F [ 90%]\nt/d.py . [100%]\n";
+        assert_eq!(on_terminal(files), "t/b.py .. [ 60%]\nt/c.py .F [ 90%]\nt/d.py . [100%]\n");
         assert!(matches!(on_terminal("plain\ntext"), Cow::Borrowed(_)));
     }
 }
