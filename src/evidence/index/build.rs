@@ -24,9 +24,9 @@ use guard::redact::detector::{self, TextSource};
 /// Further files aren't indexed; in a giant tree, Grep finds the rest.
 const MAX_FILES: usize = 200_000;
 /// Text per segment, which limits memory use.
-const RUN_BYTES: u64 = 12 << 20;
+const RUN_BYTES: u64 = 6 << 20;
 /// More segments would slow down queries.
-const MAX_RUNS: u64 = 32;
+const MAX_RUNS: u64 = 64;
 /// Fewer files are read by one thread.
 const FEW_FILES: usize = 64;
 const MAX_THREADS: usize = 4;

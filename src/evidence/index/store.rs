@@ -18,7 +18,7 @@ use base::folder::atomic_write::{self, Expect};
 const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
 /// With more segments, queries would be slower than a rebuild; more than [`build::MAX_RUNS`].
-const MAX_PARTS: usize = 64;
+const MAX_PARTS: usize = 128;
 /// Rebuild if more than this share of the index's files is gone.
 const MAX_GONE_SHARE: f64 = 0.2;
 /// How long to wait for another process to build; then the existing index is used.
