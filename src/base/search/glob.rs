@@ -1,6 +1,7 @@
 //! Finding files by name pattern, newest first.
 
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
@@ -10,6 +11,8 @@ use parking_lot::Mutex;
 use super::walk::Walk;
 use crate::folder::exact;
 use crate::path::composed;
+
+const MAX_COMPILED: usize = 64;
 
 #[derive(Debug, Default)]
 pub struct GlobMatches {
@@ -31,6 +34,23 @@ pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
         .build()
         .map(|glob| glob.compile_matcher())
         .map_err(|error| error.kind().to_string())
+}
+
+/// Keeps the last patterns compiled: a rule is compared with every file of a project.
+pub fn is_match(pattern: &str, anywhere: bool, path: &Path) -> bool {
+    type Compiled = (String, bool, Option<GlobMatcher>);
+    thread_local!(static COMPILED: RefCell<Vec<Compiled>> = const { RefCell::new(Vec::new()) });
+    COMPILED.with_borrow_mut(|known| {
+        let is_it = |one: &Compiled| one.0 == pattern && one.1 == anywhere;
+        let at = known.iter().position(is_it).unwrap_or_else(|| {
+            if known.len() == MAX_COMPILED {
+                known.clear();
+            }
+            known.push((pattern.to_owned(), anywhere, matcher(pattern, anywhere).ok()));
+            known.len() - 1
+        });
+        known[at].2.as_ref().is_some_and(|glob| glob.is_match(path))
+    })
 }
 
 pub fn like(pattern: &str, text: &str) -> bool {

@@ -83,7 +83,7 @@ pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
     }
     let below = rest.strip_suffix('/').map(|folder| format!("{folder}/**"));
     let rest = below.as_deref().unwrap_or(rest);
-    glob::matcher(rest, is_name(pattern)).is_ok_and(|glob| glob.is_match(inside))
+    glob::is_match(rest, is_name(pattern), inside)
 }
 
 /// Whether it is a name at any depth.
