@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use base::config::settings::TINY_WINDOW_TOKENS;
 use base::folder::quota::Quota;
 use base::text::{human_bytes, plural};
 use base::{clock, file};
@@ -48,6 +49,9 @@ impl Limits {
 
     /// The `calls` of one reply share half of the free room, but none gets more than a quarter of the window.
     pub fn for_reply(window_tokens: u64, free_tokens: u64, calls: u64) -> Self {
+        if window_tokens <= TINY_WINDOW_TOKENS {
+            return Self::for_window(window_tokens);
+        }
         let calls = calls.max(1);
         let share = (free_tokens / 2 / calls).min(window_tokens / 4) * BYTES_PER_TOKEN;
         let least = window_tokens * 4 / 10 * 4 / calls.max(4);
@@ -140,7 +144,7 @@ fn feeds(text: &str) -> u64 {
 
 /// A text slightly above the limits also fits: what the cut saves wouldn't be worth its mark.
 pub fn fits(text: &str, limits: Limits) -> bool {
-    text.len() <= limits.bytes + 2 * MARK_BYTES && feeds(text) <= (limits.lines + limits.lines / 10) as u64
+    text.len() <= limits.bytes + limits.bytes / 10 && feeds(text) <= (limits.lines + limits.lines / 10) as u64
 }
 
 /// `head` is the full text or, with `ends`, its start. Keeps complete lines if possible.
@@ -244,16 +248,8 @@ mod tests {
         let limits = Limits::for_window(8_192);
         let line = "a line of the length that lines of code usually have\n";
         let cut = |bytes: usize| spill.truncate(line.repeat(bytes / line.len()), Keep::HeadTail, limits).cut;
-        assert!(!cut(limits.bytes + 700), "the mark of a cut has about 200 bytes");
+        assert!(!cut(limits.bytes + 300), "the mark of a cut has about 200 bytes");
         assert!(cut(limits.bytes + 1_500));
-    }
-
-    #[test]
-    fn calls_share_the_free_room_of_a_tiny_window() {
-        let bytes = |free, calls| Limits::for_reply(8_192, free, calls).bytes;
-        assert_eq!((bytes(5_000, 1), bytes(3_000, 1)), (6_144, 4_500), "a quarter of the window at most");
-        assert_eq!(bytes(1_000, 1), Limits::for_window(8_192).bytes);
-        assert!(bytes(1_000, 8) * 8 <= 8_192 * 3 * 2 / 3, "many calls don't fill the window");
     }
 
     #[test]

@@ -58,8 +58,10 @@ impl CheckResult {
             (_, Some(0)) => CheckOutcome::Passed,
             _ => CheckOutcome::Failed,
         };
-        let start = envelope.body.ceil_char_boundary(envelope.body.len().saturating_sub(SHOWN_BYTES));
-        let output = envelope.body[start..].trim().to_owned();
+        let body = envelope.body.trim();
+        let start = body.ceil_char_boundary(body.len().saturating_sub(SHOWN_BYTES));
+        let whole = if start == 0 { Some(0) } else { body[start..].find('\n').map(|at| start + at + 1) };
+        let output = body[whole.unwrap_or(start)..].to_owned();
         let how = match ran.timed_out {
             true => ran.how,
             false => {

@@ -34,7 +34,7 @@ fn tools_as_the_model_sees_them() {
     Read(path, start_line?, limit?): Read a text file with line numbers (500 lines, 2,000 while half of the window is free, or limit), an image, or the text of a PDF. Page with start_line.
     Edit(path, old_string, new_string, replace_all?): Replace old_string, copied exactly from the file without line numbers, with new_string. It must occur once unless replace_all.
     Write(path, content): Create a file or replace a whole one. Prefer Edit for changes.
-    Bash(command, directory?, background?, timeout_ms?, network?): Run a bash command. No terminal, no stdin; the current folder persists between calls. To read or search files, use the other tools. It may run in a sandbox: writes only in the workspace and /tmp, no network unless `network` (asks). Waits 120 s (`timeout_ms`: up to 600,000), then continues as a job. Servers: `background`, then Job.
+    Bash(command, directory?, background?, timeout_ms?, network?): Run a bash command. No terminal, no stdin; the current folder persists between calls, variables do not. To read or search files, use the other tools. It may run in a sandbox: writes only in the workspace and /tmp, no network unless `network` (asks). Waits 120 s (`timeout_ms`: up to 600,000), then continues as a job. Servers: `background`, then Job.
     Grep(pattern, path?, include?, ignore_case?, context?, limit?): Search file contents with a regular expression (Rust syntax). Skips ignored and binary files. `include` is a glob.
     Glob(pattern, path?, limit?): Find files by name pattern such as `src/**/*.rs`, newest first.
     LS(path?, offset?, limit?): List a folder, folders first.

@@ -82,7 +82,7 @@ fn the_rules_of_the_folder_above_apply() {
 fn rules_files_and_reviews_bring_no_hidden_files_along() {
     let place = place();
     place.file("CLAUDE.md", "Colors: @conf/app.ini\n").file("src/a.py", "x = 2\n");
-    place.file("conf/app.ini", &format!("{KEY}\nmore = 1\n"));
+    place.file("conf/app.ini", format!("{KEY}\nmore = 1\n"));
     place.file(".mycode/config.toml", "[permissions]\ndeny = [\"Read(conf/**)\"]\n");
     for args in [&["exec", "look"][..], &["exec", "review", "--uncommitted"]] {
         let server = FakeServer::start(vec![answer().text("Fine.").into(), answer().text("Fine.").into()]);
