@@ -224,7 +224,6 @@ pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) ->
     }
 }
 
-/// With its first names, so that the next call can be right.
 fn is_folder(target: &PathTarget) -> String {
     const NAMES: usize = 40;
     let names = Folder::open(&target.resolved.canonical).and_then(|folder| folder.names());

@@ -22,7 +22,7 @@ async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
 const WORK: [&str; 4] =
     ["--", ":/", ":(top,exclude,glob)**/__pycache__/**", ":(top,exclude,glob)**/.mycode-write-*.tmp"];
 
-/// Stages all work in an index of one's own or in git's. Repositories inside are left out: git refuses one without a commit.
+/// Stages all work, in `own` or in git's index. Leaves out inner repositories: git refuses one without a commit.
 async fn add_all(root: &Path, own: Option<&Path>, options: &[&str]) -> Result<(), Stop> {
     let status = ["status", "--porcelain", "-z", "--untracked-files=all", "--", ":/"];
     let found = git(root, &status).await?;

@@ -6,7 +6,6 @@ use base::pattern::{Pattern, PhrasePattern};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     Announced,
-    /// A command in a code block.
     Shown,
     Question,
 }

@@ -53,7 +53,6 @@ pub fn of_others(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
     foreign(of_claude, of_opencode, workspace, trusted)
 }
 
-/// Rules in files of other programs.
 pub fn foreign(
     of_claude: impl Iterator<Item = AgentFile>,
     of_opencode: impl Iterator<Item = (Value, PathBuf)>,

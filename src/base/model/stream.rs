@@ -28,7 +28,6 @@ pub enum StreamEvent {
         wait: Duration,
         reason: String,
     },
-    /// The answer is over.
     Done {
         finish: FinishReason,
         /// `None` if the server didn't report it.

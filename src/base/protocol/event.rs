@@ -24,23 +24,36 @@ pub enum Event {
     /// The items of a resumed session, oldest first, for the transcript.
     History(Vec<Arc<Item>>),
     /// The text is empty if the turn continues after a resume.
-    TurnStarted { text: String },
+    TurnStarted {
+        text: String,
+    },
     /// A message joined the running turn.
-    Steered { text: String },
+    Steered {
+        text: String,
+    },
     /// Messages waiting for the running turn that it won't use, oldest first.
-    TakenBack { texts: Vec<String> },
+    TakenBack {
+        texts: Vec<String>,
+    },
     /// A user's command starts while no turn is running; ends with `CommandEnded`.
     CommandStarted,
-    /// The user's command has ended.
     CommandEnded,
     /// The next piece of the answer.
     TextDelta(String),
     /// The next piece of the reasoning.
     ReasoningDelta(String),
     /// The model is writing a call; `bytes` of its arguments have arrived.
-    CallArriving { name: String, bytes: usize },
+    CallArriving {
+        name: String,
+        bytes: usize,
+    },
     /// The answer so far is void; the request is sent again in `wait_ms`.
-    Retrying { attempt: u32, of: u32, wait_ms: u64, reason: String },
+    Retrying {
+        attempt: u32,
+        of: u32,
+        wait_ms: u64,
+        reason: String,
+    },
     /// No data of the answer for `since_ms`; gives up after `left_ms` more (`None` while a local server reads the prompt).
     Silent {
         since_ms: u64,
@@ -49,10 +62,15 @@ pub enum Event {
         alive: bool,
     },
     /// Finished assistant text or reasoning.
-    Item { id: ItemId, item: Arc<Item> },
+    Item {
+        id: ItemId,
+        item: Arc<Item>,
+    },
     /// A call waits for those before it.
-    ToolWaiting { call_id: Arc<str>, title: String },
-    /// A call is running.
+    ToolWaiting {
+        call_id: Arc<str>,
+        title: String,
+    },
     ToolStarted {
         call_id: Arc<str>,
         tool: Arc<str>,
@@ -61,21 +79,36 @@ pub enum Event {
         args: Arc<str>,
     },
     /// The end of a running call's output.
-    ToolProgress { call_id: Arc<str>, tail: String },
+    ToolProgress {
+        call_id: Arc<str>,
+        tail: String,
+    },
     /// A call has run; its result follows in order.
-    ToolRan { call_id: Arc<str> },
-    /// A call has ended.
-    ToolDone { id: ItemId, result: Arc<ToolResult> },
+    ToolRan {
+        call_id: Arc<str>,
+    },
+    ToolDone {
+        id: ItemId,
+        result: Arc<ToolResult>,
+    },
     /// The level in effect.
     Permission(Permission),
     /// The mode in effect.
     Mode(Mode),
     /// The agent waits for an answer.
-    Ask { id: QuestionId, question: Question },
+    Ask {
+        id: QuestionId,
+        question: Question,
+    },
     /// The question was answered, or is no longer needed after an interrupt.
-    AskClosed { id: QuestionId },
+    AskClosed {
+        id: QuestionId,
+    },
     /// Answers a request of the host program.
-    HostAnswer { id: String, answer: Result<Value, String> },
+    HostAnswer {
+        id: String,
+        answer: Result<Value, String>,
+    },
     /// Sent after each request.
     Window(WindowState),
     /// Sent on `ShowContext` and after each user edit.
@@ -87,11 +120,16 @@ pub enum Event {
     /// From all projects, newest first.
     Prompts(Arc<[PastPrompt]>),
     /// What was left in the composer.
-    Draft { text: String },
+    Draft {
+        text: String,
+    },
     /// Sent on `ListSessions` and after each change.
     Sessions(Vec<SessionRow>),
     /// Sent on `PreviewSession`.
-    SessionPreview { session: String, messages: Vec<PreviewMessage> },
+    SessionPreview {
+        session: String,
+        messages: Vec<PreviewMessage>,
+    },
     /// Sent on `ListModels`.
     Models(Vec<ModelRow>),
     /// Newest first; sent on `ListNotes` and after each change.
@@ -109,7 +147,10 @@ pub enum Event {
     /// By name and value.
     Cost(Vec<(String, String)>),
     /// Sent on `ShowJob`.
-    JobOutput { id: u32, text: String },
+    JobOutput {
+        id: u32,
+        text: String,
+    },
     /// All items of the session that weren't rewound, oldest first, including those before a summary.
     Transcript {
         /// The sub-agent that they belong to.
@@ -128,21 +169,24 @@ pub enum Event {
     Files(Arc<[String]>),
     /// The first files, while the search continues.
     SomeFiles(Arc<[String]>),
-    /// A message for the user.
-    Notice { level: Level, text: String },
+    Notice {
+        level: Level,
+        text: String,
+    },
     /// A background job started or ended; contains all remembered jobs, oldest first.
     Jobs(Vec<JobRow>),
     /// Sandbox layers missing on this machine, in a few words.
     SandboxLacks(String),
     /// Whether older turns are being summarized.
-    Compacting { running: bool },
+    Compacting {
+        running: bool,
+    },
     /// The program sent the model a reminder.
     Nudge(Nudge),
     /// A reviewer has read the changes.
     Review(ReviewOutcome),
     /// A goal was opened, or a round of it has ended.
     Goal(GoalState),
-    /// The turn is over.
     TurnEnded(TurnEnd),
 }
 
@@ -299,7 +343,6 @@ impl EndReason {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EndReason {
-    /// The model is done.
     #[default]
     Done,
     /// By the user; `prompt_returned` as below.

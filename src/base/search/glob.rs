@@ -36,7 +36,7 @@ pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
         .map_err(|error| error.kind().to_string())
 }
 
-/// Keeps the last patterns compiled: a rule is compared with every file of a project.
+/// Keeps compiled patterns, because a rule is compared with every file of a project.
 pub fn is_match(pattern: &str, anywhere: bool, path: &Path) -> bool {
     type Compiled = (String, bool, Option<GlobMatcher>);
     thread_local!(static COMPILED: RefCell<Vec<Compiled>> = const { RefCell::new(Vec::new()) });

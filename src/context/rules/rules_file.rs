@@ -71,7 +71,7 @@ pub struct Reach<'a> {
     pub root: &'a Path,
     /// The user's own rules: links and imports may lead anywhere.
     pub own: bool,
-    /// What the user's rules forbid to read, a rules file can't bring along either.
+    /// A rules file can't import what the user's rules hide.
     pub denied: &'a DeniedPaths,
 }
 

@@ -307,7 +307,7 @@ fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bo
                 || any(&["Edit", "Write", "MultiEdit"]) && touched(false)
                 || any(&["Read"]) && touched(true)
         }
-        // What can't be read isn't changed unseen, and a refused change shows the file.
+        // What may not be read may not be changed either: a refused edit would show it.
         Access::Write(path) | Access::WriteOwn(path) => {
             (any(&["Edit", "Write", "MultiEdit"]) || any(&["Read"]) && path.exists())
                 && rule.is_about_path(path, &scope.workspace)

@@ -86,7 +86,6 @@ pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
     glob::is_match(rest, is_name(pattern), inside)
 }
 
-/// Whether it is a name at any depth.
 pub fn is_name(pattern: &str) -> bool {
     !pattern.contains('/')
 }

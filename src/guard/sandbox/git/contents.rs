@@ -15,7 +15,6 @@ const CHANGES: &str = "archive show diff difftool diff-tree diff-index diff-file
 const COMMITS: &str = "log reflog shortlog whatchanged";
 /// They write into a work tree, which may be another one.
 const WRITING: &str = "checkout merge pull read-tree rebase reset restore stash switch";
-/// They show parts of files to choose from.
 const CHOOSING: &str = "add checkout commit reset restore stash";
 /// Options to show only names and figures.
 const NAMES: &str = "--compact-summary --dirstat --name-only --name-status --no-patch --numstat --quiet --raw \
@@ -32,7 +31,6 @@ const HARMLESS: &str = "--abbrev --abbrev-commit --after --all --all-match --anc
     --perl-regexp --pickaxe-all --pickaxe-regex --pretty --reflog --regexp-ignore-case --relative --remotes --reverse \
     --right-only --root --show-signature --simplify-by-decoration --since --skip --source --staged --tags --text \
     --topo-order --until --walk-reflogs -E -F -P -R -a -b -g -i -n -q -r -w -z";
-/// Their values may be joined to them.
 const JOINED: [&str; 6] = ["-S", "-G", "-n", "-M", "-C", "-B"];
 const MAX_INDEX: u64 = 64 * 1024 * 1024;
 
