@@ -52,7 +52,10 @@ fn hidden_from_git<'o>(command: &str, output: &'o str, cx: &ToolCx) -> Option<&'
     if !command.contains("git") || cx.denied.is_empty() {
         return None;
     }
-    let names = output.lines().filter_map(|line| line.split_whitespace().last());
+    static CHANGED: Pattern =
+        Pattern::new(r"^\s*(?:[MDTRA]{1,2}\s|modified:|deleted:|typechange:|diff --git )");
+    let changed = output.lines().filter(|line| CHANGED.is_match(line));
+    let names = changed.filter_map(|line| line.split_whitespace().last());
     names.map(|name| name.trim_start_matches("b/")).find(|name| cx.denied.hides(&cx.root.join(name)))
 }
 
