@@ -5,7 +5,7 @@ use serde_json::json;
 use super::denials::{KEY, place, run};
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
-use crate::support::workplace::stderr;
+use crate::support::workplace::{Workplace, stderr};
 
 /// However the rule or the call spells it, and in whatever folder it is.
 #[test]
@@ -39,9 +39,8 @@ fn a_rule_holds_for_what_it_means() {
     }
 }
 
-#[test]
-fn names_apply_in_the_repository_around() {
-    let place = place();
+/// What the model gets to see of `conf/app.ini` when started in `src`.
+fn seen_from_src(place: &Workplace, flags: &[&str]) -> String {
     let server = FakeServer::start(vec![
         answer()
             .call("Read", json!({"path": "../conf/app.ini"}))
@@ -50,9 +49,15 @@ fn names_apply_in_the_repository_around() {
         answer().text("Done.").into(),
     ]);
     let url = server.base_url();
-    let args = ["exec", "--base-url", &url, "--model", "m", "--deny", "Read(app.ini)", "look"];
+    let args = [&["exec", "--base-url", &url, "--model", "m"], flags, &["look"]].concat();
     place.command(&args).current_dir(place.project().join("src")).output().unwrap();
-    assert!(!server.requests()[1].raw.contains(KEY), "{}", server.requests()[1].raw);
+    server.requests()[1].raw.clone()
+}
+
+#[test]
+fn names_apply_in_the_repository_around() {
+    let seen = seen_from_src(&place(), &["--deny", "Read(app.ini)"]);
+    assert!(!seen.contains(KEY), "{seen}");
 }
 
 /// A project's rules hold in its folders, too.
@@ -64,17 +69,8 @@ fn the_rules_of_the_folder_above_apply() {
     ] {
         let place = place();
         place.file(file, text);
-        let server = FakeServer::start(vec![
-            answer()
-                .call("Read", json!({"path": "../conf/app.ini"}))
-                .call("Bash", json!({"command": "python3 -c \"print(open('../conf/ap'+'p.ini').read())\""}))
-                .into(),
-            answer().text("Done.").into(),
-        ]);
-        let url = server.base_url();
-        let args = ["exec", "--base-url", &url, "--model", "m", "look"];
-        place.command(&args).current_dir(place.project().join("src")).output().unwrap();
-        assert!(!server.requests()[1].raw.contains(KEY), "{file}: {}", server.requests()[1].raw);
+        let seen = seen_from_src(&place, &[]);
+        assert!(!seen.contains(KEY), "{file}: {seen}");
     }
 }
 
