@@ -298,3 +298,26 @@ fn a_new_session_is_a_uuid_where_the_other_agents_is() {
     let result: Value = serde_json::from_str(&stdout(&result)).unwrap();
     assert!(result["session_id"].as_str().is_some_and(is_uuid), "{result}");
 }
+
+#[test]
+fn a_server_named_by_settings_is_used_or_refused() {
+    let place = Workplace::new();
+    let server = FakeServer::start(vec![text("One."), text("Two.")]);
+    let url = server.base_url();
+    let own = format!("base_url={url}");
+    let codex = format!("model_providers.local.base_url={url:?}");
+    for (settings, code, said) in [
+        (&["provider=chat", &own, "context_window=64000"][..], 0, ""),
+        (&["model_provider=local", &codex, "model_providers.local.env_key=\"MY_KEY\""], 0, ""),
+        (&["model_provider=azure", &codex], 2, "address isn't given"),
+    ] {
+        let mut args = vec!["exec", "-m", "m"];
+        args.extend(settings.iter().flat_map(|setting| ["-c", *setting]));
+        args.push("do it");
+        let out = place.command(&args).env("MY_KEY", "sk-local").output().unwrap();
+        assert!(out.status.code() == Some(code) && stderr(&out).contains(said), "{args:?}: {}", stderr(&out));
+    }
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[1].header("authorization"), "Bearer sk-local");
+}

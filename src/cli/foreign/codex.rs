@@ -23,6 +23,9 @@ const NO_EFFECT: &str = "Codex's setting has no effect here; `mycode doctor --co
 
 const NO_PROFILE: &str = "Codex's folder has no such .config.toml, and its config.toml no such profile; use --model, --effort and --permission";
 
+const NO_ADDRESS: &str =
+    "its address isn't given: add -c model_providers.NAME.base_url=URL, or use --base-url";
+
 const OUR_EVENTS: &str = "--json prints mycode's events; Codex's come with --experimental-json, or with --json where mycode is called codex";
 
 pub fn called_codex() -> bool {
@@ -40,7 +43,7 @@ pub fn translated(
     if reviews {
         let mut rows = table("Options of codex exec review");
         rows.extend(table(EXEC));
-        done = rewrite(&rows, kept.into_iter(), takes_value, |_| false)?;
+        done = rewrite(&rows, kept.into_iter(), &takes_value, |_| false)?;
         let words = std::mem::take(&mut done.words);
         if words.len() > 1 {
             let mut focus = OsString::from("--focus=");
@@ -49,10 +52,10 @@ pub fn translated(
         }
     }
     let settings = done.take("--config").iter().filter_map(|text| setting(text)).collect();
-    set(&mut done, "-c", settings)?;
+    set(&mut done, "-c", settings, &takes_value)?;
     for name in done.take("--profile") {
         let mut profile = Rewritten::default();
-        set(&mut profile, &format!("profile {name}:"), settings_of(&name)?)?;
+        set(&mut profile, &format!("profile {name}:"), settings_of(&name)?, &takes_value)?;
         done.options.splice(..0, profile.options);
         done.notes.extend(profile.notes);
     }
@@ -75,12 +78,30 @@ pub fn translated(
     Ok((if reviews { "review" } else { "exec" }, done))
 }
 
-fn set(done: &mut Rewritten, from: &str, settings: Vec<(String, String)>) -> Result<(), Failure> {
+fn set(
+    done: &mut Rewritten,
+    from: &str,
+    mut settings: Vec<(String, String)>,
+    takes_value: impl Fn(&str) -> bool,
+) -> Result<(), Failure> {
     let rows = table("Settings of codex exec (-c KEY=VALUE)");
     let flags = done.options.len();
+    let server = settings.iter().rfind(|(key, _)| key == "model_provider").map(|(_, name)| name.clone());
+    if let Some(name) = server.filter(|name| name != "openai") {
+        let of_server = format!("model_providers.{name}.");
+        for (key, _) in &mut settings {
+            *key = key.replace('"', "").replacen(&of_server, "model_providers.NAME.", 1);
+        }
+        // The requests must not go to the usual server instead.
+        if !settings.iter().any(|(key, _)| key == "model_providers.NAME.base_url") {
+            return Err(refused(&format!("{from} model_provider={name}"), NO_ADDRESS));
+        }
+    }
     for (key, value) in settings {
+        let own = format!("--{}", key.replace('_', "-"));
         match rows.iter().find(|row| row.names.contains(&key.as_str())) {
             Some(row) => done.apply(row, &format!("{from} {key}"), &[value])?,
+            None if takes_value(&own) => done.options.push(format!("{own}={value}").into()),
             None => done.notes.push(format!("{from} {key}: {NO_EFFECT}")),
         }
     }
