@@ -52,7 +52,7 @@ fn repository() -> Workplace {
 fn three(place: &Workplace) {
     place.file(
         "tasks.jsonl",
-        "\"alpha task\"\n\n{\"prompt\": \"beta task\", \"id\": \"b\"}\n{\"prompt\": \"gamma task\", \"dir\": \"part\"}\n",
+        "\"alpha task\"\n\n{\"prompt\": \"beta task\", \"id\": \"b\"}\n{\"prompt\": \"gamma task, password=hunter2Zq\", \"dir\": \"part\"}\n",
     );
 }
 
@@ -75,6 +75,7 @@ fn each_task_on_a_branch_of_its_own() {
         assert!((cost - (1_500.0 * 0.25 + 500.0 * 0.025 + 20.0 * 2.0) / 1e6).abs() < 1e-9, "{line}");
         let branch = line["branch"].as_str().unwrap();
         let file = place.git(&["diff", "--name-only", "main", branch]);
+        assert!(!place.git(&["log", "-1", "--format=%B", branch]).contains("hunter2"), "{branch}");
         let (file, shown) = match line["id"].as_str().unwrap() {
             "1" => (file, "a.txt"),
             "b" => (file, "b.txt"),

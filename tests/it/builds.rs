@@ -168,10 +168,11 @@ fn a_plan_without_subtasks_fails_until_someone_mends_it() {
         answer().text("No.").into(),
     ]);
     let place = Workplace::new();
-    for args in [&["greet"][..], &["--last"]] {
+    for args in [&["greet with password=hunter2Zq"][..], &["--last"]] {
         let output = run(&place, &server, args);
         assert_eq!(output.status.code(), Some(1));
         assert!(stdout(&output).contains("The plan has no subtasks"), "{}", stdout(&output));
+        assert!(!stdout(&output).contains("hunter2"), "{}", stdout(&output));
     }
     fs::write(folder(&place).join("plan.md"), "- [ ] 1. only this\n").unwrap();
     for reply in [writes("b.txt", "b"), answer().text("Wrote it."), passes("")] {

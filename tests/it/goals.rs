@@ -80,6 +80,17 @@ fn people_see_each_round_and_a_report() {
 }
 
 #[test]
+fn a_check_with_a_secret_runs_and_leaves_none() {
+    let place = Workplace::new();
+    let server = FakeServer::start(vec![write("hunter2Zq"), say("Done.")]);
+    let out = run(&place, &server, &["--until", "export PASSWORD=hunter2Zq; grep -q $PASSWORD n.txt", "try"]);
+    assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+    let log = std::fs::read_to_string(place.log()).unwrap();
+    let check = log.lines().find(|line| line.contains("check")).unwrap();
+    assert!(check.contains("PASSWORD=<REDACTED") && !check.contains("hunter2Zq"), "{check}");
+}
+
+#[test]
 fn the_same_output_three_times_is_no_progress() {
     let place = Workplace::new();
     let touch = |name: &str| answer().call("Write", json!({"path": name, "content": name})).into();

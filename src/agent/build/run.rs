@@ -11,6 +11,7 @@ use crate::assemble::RoleSession;
 use crate::qa::checks::{CheckOutcome, CheckResult};
 use base::model::item::{Item, UserMessage};
 use base::text::{human_tokens, one_line, plural};
+use guard::redact::detector;
 
 /// Runs or resumes a build; `task` is `None` for a resume. Returns the report and the exit code.
 pub async fn run(
@@ -148,9 +149,10 @@ fn find_task(build: &mut Build, task: Option<&str>) -> Result<String, Stop> {
     if known.is_none() {
         build.folder.write("task.md", &task).map_err(|error| build.unwritable("task.md", error))?;
     }
+    let shown = build.cx().redactor.redact_typed(&task).into_owned();
     let conversation = &mut build.roles.session.conversation;
     if conversation.state.history.entries().is_empty() {
-        conversation.record(Item::User(UserMessage::new(&task)))?;
+        conversation.record(Item::User(UserMessage::new(&shown)))?;
         conversation.record(Item::assistant(format!("Building in {}.", build.folder.name)))?;
     }
     Ok(task)
@@ -179,7 +181,7 @@ async fn plan(build: &mut Build, spec: &str) -> Result<(), Stop> {
 fn report(build: &Build, outcome: &str, message: &str, took: Duration) -> String {
     let task = build.folder.read("task.md").unwrap_or_default();
     let mut out = format!("# Build {}: {}\n\n{message}\n\n", build.id, outcome.replace('_', " "));
-    out.push_str(&format!("**Task:** {}\n", one_line(&task, 400)));
+    out.push_str(&format!("**Task:** {}\n", one_line(&detector::redact(&task), 400)));
     let subtasks = plan::subtasks(&build.folder.read("plan.md").unwrap_or_default());
     if !subtasks.is_empty() {
         let done = subtasks.iter().filter(|subtask| subtask.done).count();

@@ -25,7 +25,7 @@ use tools::ports::ProgressSink;
 pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -> bool {
     let Some(journal) = cx.journal.clone() else { return true };
     let stop = Arc::new(AtomicBool::new(false));
-    let (looking, stopped, command) = (Arc::clone(&journal), Arc::clone(&stop), command.to_owned());
+    let (looking, stopped, command) = (Arc::clone(&journal), Arc::clone(&stop), shown_title(cx, command));
     let work = task::blocking(move || looking.before_command(&command, &stopped));
     tokio::select! {
         biased;

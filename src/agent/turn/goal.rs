@@ -121,7 +121,9 @@ impl GoalTurn {
         let changed = journal::ask(&dispatcher.cx, changed).await.into_keys().collect();
         let window_tokens = window.settings().window_tokens;
         let runner = CheckRunner { dispatcher, window_tokens, cancel: control.cancel.clone() };
-        let ran = runner.ran(&state.goal.check, &control.questions).await;
+        // A secret that the user gave with the check in this run.
+        let check = dispatcher.cx.redactor.restore(&state.goal.check, "", &|_| true);
+        let ran = runner.ran(check.as_deref().unwrap_or(&state.goal.check), &control.questions).await;
         let ran = ran.ok_or(TurnError::Interrupted)?;
         if let Some(deadline) = limits.deadline.filter(|deadline| ran.timed_out && is_over(deadline)) {
             return Err(TurnError::Failed(texts::deadline(&deadline.limit_text()), FailureCause::Deadline));

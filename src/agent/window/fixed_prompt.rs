@@ -14,6 +14,7 @@ use base::process::task;
 use context::parts::{FixedPart, FixedParts, Schemas};
 use context::rules::project_rules::ProjectRules;
 use context::tokens::request_size::Countable as _;
+use guard::redact::detector;
 
 pub struct FixedPrompt {
     system: FixedPart,
@@ -30,9 +31,11 @@ pub struct FixedPrompt {
 impl FixedPrompt {
     /// `part` is a sub-agent's addition to the prompt.
     pub fn new(reader: PromptReader, part: &str, specs: &Arc<[ToolSpec]>, rules: ProjectRules) -> Self {
-        let system: Arc<str> = system_prompt(reader, part, specs).into();
-        let system = FixedPart::new(system);
-        let schemas = Schemas::new(Arc::clone(specs));
+        // Without numbers, as it stays the same in every session. Skills and sub-agents stand in descriptions.
+        let clean = |text: &str| Arc::<str>::from(detector::redact(text));
+        let system = FixedPart::new(clean(&system_prompt(reader, part, specs)));
+        let described = |spec: &ToolSpec| ToolSpec { description: clean(&spec.description), ..spec.clone() };
+        let schemas = Schemas::new(specs.iter().map(described).collect());
         Self {
             upper_bound: system.content.upper_bound() + schemas.content.upper_bound(),
             system,

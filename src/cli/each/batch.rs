@@ -23,6 +23,7 @@ use agent::build::git;
 use base::process::signals::interrupts;
 use base::protocol::exit_code::ExitCode;
 use base::{clock, sanitize, text};
+use guard::redact::detector;
 
 /// For an interrupted task: its own prompt is in the session already.
 const CONTINUE: &str = "The run was interrupted before the task was done. Continue where it left off.";
@@ -269,7 +270,7 @@ impl BatchRun {
             }
         };
         let mut facts = facts(&output, &place);
-        let subject = format!("mycode {}: {}", task.id, text::one_line(&task.prompt, 60));
+        let subject = format!("mycode {}: {}", task.id, text::one_line(&detector::redact(&task.prompt), 60));
         let changed = match place.commit(&dir, &subject, code == 0).await {
             Ok(changed) => changed,
             Err(error) => {

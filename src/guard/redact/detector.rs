@@ -142,7 +142,7 @@ fn is_config_line(ahead: &str, sep: &str) -> bool {
 }
 
 /// Keeps the widest of overlapping spans.
-fn disjoint(mut found: Vec<SecretSpan>) -> Vec<SecretSpan> {
+pub fn disjoint(mut found: Vec<SecretSpan>) -> Vec<SecretSpan> {
     found.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.range.end.cmp(&a.range.end)));
     let mut out: Vec<SecretSpan> = Vec::with_capacity(found.len());
     for next in found {
@@ -206,7 +206,7 @@ mod tests {
             "OPENAI_API_KEY=«sk-a1B2a1B2a1B2a1B2a1B2»\n",
             "key «sk-ant-api03-Zx9Zx9Zx9Zx9Zx9Zx9-AA» end",
             "«ghp_0123456789abcdefghijABCDEFGHIJ012345»",
-            "«github_pat_11ABCDEFG0123456789_abcdefghijklmnop»",
+            "\\n«github_pat_11ABCDEFG0123456789_abcdefghijklmnop» %3D«glpat-abcDEF1234567890abcd» \\u001b[1m«hf_abcdefghijABCDEFGHIJ0123456789»",
             "aws: «AKIAIOSFODNN7EXAMPL3»",
             "aws_secret_access_key = «wJalrXUtnFEMI/K7MDENG/bPxRfiCYzz9910KEY1»\n",
             "密钥是«sk-a1B2a1B2a1B2a1B2a1B2»，别外传",

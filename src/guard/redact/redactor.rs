@@ -10,18 +10,21 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
-use super::detector::{self, PREFIX, TextSource};
+use super::detector::{self, PREFIX, SecretSpan, TextSource};
 use super::patterns::PLACEHOLDER;
 use base::model::envelope::Envelope;
 use base::model::item::Item;
-use base::secret;
+use base::{sanitize, secret};
 
 const MAX_SEARCHED: usize = 2_000;
+/// A known secret of this many bytes is meant even inside a longer word.
+const UNMISTAKABLE: usize = 20;
 
 #[derive(Debug)]
 struct KnownSecret {
     secret: String,
     placeholder: String,
+    kind: &'static str,
     /// Typed by the user in a message, so it may be written wherever they want.
     typed: bool,
     /// Long and random enough to be recognized without context.
@@ -124,7 +127,9 @@ impl Redactor {
         let source = source_of(|name| facts.get(name));
         let error = envelope.error.as_mut().map(|error| &mut error.message);
         for text in [&mut envelope.body, &mut envelope.text].into_iter().chain(error) {
-            if let Cow::Owned(clean) = self.redact(text, source) {
+            // Colors could part a secret; what is sent has none.
+            let plain = sanitize::strip_escapes(text);
+            if let Cow::Owned(clean) = self.redact(&plain, source) {
                 *text = clean;
             }
         }
@@ -250,26 +255,23 @@ impl Redactor {
     fn spans(&self, text: &str, source: TextSource, typed: bool) -> Vec<(Range<usize>, String)> {
         secret::tokens().iter().for_each(|token| self.know(token));
         let mut state = self.lock();
-        let mut spans: Vec<(Range<usize>, String)> = detector::find(text, source)
-            .into_iter()
-            .map(|span| {
-                let placeholder = state.placeholder(&text[span.range.clone()], span.kind, typed);
-                (span.range, placeholder)
-            })
-            .collect();
+        let mut found = detector::find(text, source);
+        for SecretSpan { range, kind } in &found {
+            state.placeholder(&text[range.clone()], kind, typed);
+        }
         for known in state.known.iter().filter(|known| known.distinct).take(MAX_SEARCHED) {
             for (start, _) in text.match_indices(&known.secret) {
                 let range = start..start + known.secret.len();
-                let free = |(other, _): &(Range<usize>, String)| {
-                    other.end <= range.start || range.end <= other.start
-                };
-                if stands_alone(text, &range) && spans.iter().all(free) {
-                    spans.push((range, known.placeholder.clone()));
+                if range.len() >= UNMISTAKABLE || stands_alone(text, &range) {
+                    found.push(SecretSpan { range, kind: known.kind });
                 }
             }
         }
-        spans.sort_by_key(|(range, _)| range.start);
-        spans
+        let named = |SecretSpan { range, kind }: SecretSpan| {
+            let placeholder = state.placeholder(&text[range.clone()], kind, typed);
+            (range, placeholder)
+        };
+        detector::disjoint(found).into_iter().map(named).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, RedactorState> {
@@ -292,6 +294,7 @@ impl RedactorState {
         self.known.push(KnownSecret {
             secret: secret.to_owned(),
             placeholder: placeholder.clone(),
+            kind,
             typed,
             distinct,
         });
@@ -343,6 +346,10 @@ mod tests {
         assert_eq!(
             redactor.redact("echo sk-a1B2a1B2a1B2a1B2a1B2", TextSource::Text),
             "echo <REDACTED:api-key-1>"
+        );
+        assert_eq!(
+            redactor.redact("in_sk-a1B2a1B2a1B2a1B2a1B2sk-a1B2a1B2a1B2a1B2a1B2.txt", TextSource::Text),
+            "in_<REDACTED:api-key-1><REDACTED:api-key-1>.txt"
         );
         assert_eq!(redactor.restore(&shown, file, &|_| false).as_deref(), Ok(file));
         assert!(redactor.restore("<REDACTED:api-key-1>", "other file", &|_| false).is_err());

@@ -8,6 +8,7 @@ use crate::cx::ToolCx;
 use base::model::envelope::Envelope;
 use base::model::observation::{Observation, Todo, TodoStatus, Todos};
 use base::text;
+use guard::redact::detector::TextSource;
 
 #[derive(Deserialize)]
 pub struct Args {
@@ -43,8 +44,13 @@ fn replace(args: &Args, cx: &ToolCx) -> ToolOutcome {
     if args.todos.iter().any(|todo| todo.content.trim().is_empty()) {
         return Err(ToolError::invalid("a todo has empty content. The list is unchanged"));
     }
-    let line = recap(&args.todos).unwrap_or_else(|| "All todos are closed.".to_owned());
-    cx.todos.set(args.todos.clone());
-    let written = Todos { todos: Some(args.todos.clone()), recap: Some(line) };
+    let clean = |todo: &Todo| {
+        let content = cx.redactor.redact(&todo.content, TextSource::Text).into_owned();
+        Todo { content, ..todo.clone() }
+    };
+    let todos: Vec<Todo> = args.todos.iter().map(clean).collect();
+    let line = recap(&todos).unwrap_or_else(|| "All todos are closed.".to_owned());
+    cx.todos.set(todos.clone());
+    let written = Todos { todos: Some(todos), recap: Some(line) };
     Ok(Envelope::success("ok").observed(Observation::Todos(written)))
 }

@@ -98,16 +98,26 @@ fn exec_leaks_no_secret() {
     place.file("conf/app.yaml", format!("name: x\npassword: {KEY}\n"));
     place.file(".env", "SHORT=Abc-77\nDB_PASSWORD=tiger-lily\n");
     place.file("CODE_LAW.md", "# Law\nThe token is ghp_0123456789abcdefghijABCDEFGHIJ012345.\n");
+    place.file("color.txt", format!("\u{1b}[31m{}\u{1b}[0m{}\n", &KEY[..9], &KEY[9..]));
+    place.file(&format!("a_{KEY}.txt"), "x\n");
+    place.file(
+        ".mycode/skills/s/SKILL.md",
+        format!("---\nname: s\ndescription: with {KEY}\n---\nUse {KEY}.\n"),
+    );
     let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "color.txt"})).into(),
         answer().call("Read", json!({"path": "conf/app.yaml"})).into(),
         answer().call("Bash", json!({"command": "cat .env; cat conf/app.yaml >&2; exit 3"})).into(),
         answer().call("Grep", json!({"pattern": "password"})).into(),
         answer().call("Read", json!({"path": format!("{KEY}.txt")})).into(),
         answer().call("Write", json!({"path": "made.env", "content": "PASSWORD=Zx81-spectrum\n"})).into(),
+        answer().call("TodoWrite", json!({"todos": [{"content": KEY, "status": "in_progress"}]})).into(),
         answer().text("Done.").into(),
     ]);
-    let prompt = format!("deploy with password=pr0mpt-S3cret and key {KEY}");
-    let output = place.exec(&server.base_url(), &["--json", &prompt]);
+    let prompt = format!("deploy @a_{KEY}.txt with password=pr0mpt-S3cret and key {KEY}");
+    let part = format!("Your key is {KEY}.");
+    let args = ["--json", "--trust", "--append-system-prompt", &part, &prompt];
+    let output = place.exec(&server.base_url(), &args);
     let sent: String = server.requests().iter().map(|request| request.raw.clone()).collect();
     let log = std::fs::read_to_string(place.log()).unwrap();
     let secrets = [

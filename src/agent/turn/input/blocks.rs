@@ -55,10 +55,6 @@ impl<'a> BlockInputs<'a> {
     fn asked(&self) -> &str {
         self.expanded.as_deref().unwrap_or(self.text)
     }
-
-    fn redacted(&self, block: &str) -> String {
-        self.cx().redactor.redact(block, TextSource::Text).into_owned()
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,7 +109,8 @@ pub async fn append(message: &mut UserMessage, inputs: &mut BlockInputs<'_>) -> 
             Some(block) => block,
             None => Some(format!("<system-reminder>Left out: {name} took too long.</system-reminder>")),
         };
-        inputs.blocks.extend(block.map(Arc::from));
+        let clean = block.map(|block| inputs.cx().redactor.redact(&block, TextSource::Text).into());
+        inputs.blocks.extend(clean);
     }
     for block in inputs.blocks.drain(..) {
         add(message, &block);
@@ -183,7 +180,6 @@ fn resources<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
 fn likely_files<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
     let Agent { conversation, input, .. } = inputs.agent;
     task_context::block(inputs.text, input.task_context, conversation, inputs.cx(), inputs.window_tokens())
-        .map(|block| block.map(|block| inputs.redacted(&block)))
         .boxed()
 }
 
@@ -228,7 +224,5 @@ fn attached<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
 
 fn mode_survey<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
     let mode = inputs.agent.dispatcher.policy.mode();
-    survey::block(mode, &inputs.agent.conversation, inputs.cx(), inputs.window_tokens())
-        .map(|block| block.map(|block| inputs.redacted(&block)))
-        .boxed()
+    survey::block(mode, &inputs.agent.conversation, inputs.cx(), inputs.window_tokens()).boxed()
 }

@@ -1,6 +1,7 @@
 //! Images in a turn: those the user names (`@picture.png`, or a path as terminals paste it) are appended to the message,
 //! those the model reads to the results of their step. Attached texts are cut to fit the window.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +97,7 @@ const NAME_CHARS: usize = 400;
 pub fn attached(attachments: &[Attachment], cx: &ToolCx, window_tokens: u64) -> String {
     let limits = Limits::for_window(window_tokens);
     let blocks: Vec<String> = attachments.iter().map(|attachment| one(attachment, cx, limits)).collect();
-    cx.redactor.redact(&blocks.join("\n"), TextSource::Text).into_owned()
+    blocks.join("\n")
 }
 
 fn one(attachment: &Attachment, cx: &ToolCx, limits: Limits) -> String {
@@ -121,6 +122,11 @@ fn one(attachment: &Attachment, cx: &ToolCx, limits: Limits) -> String {
 /// Records and returns the images on the tray, in the order of the results that name them.
 pub fn record(conversation: &mut Conversation, cx: &ToolCx) -> Result<Vec<Image>, LogError> {
     let mut images = cx.images.take();
+    for image in &mut images {
+        if let Cow::Owned(clean) = cx.redactor.redact(&image.path, TextSource::Text) {
+            image.path = clean.into();
+        }
+    }
     if images.len() > 1 {
         // Calls of a step run in parallel, so the order may differ.
         let named = |image: &Image| {

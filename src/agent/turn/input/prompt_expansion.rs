@@ -13,7 +13,6 @@ use base::model::item::ToolResult;
 use base::protocol::event::Level;
 use base::text::one_line;
 use base::{clock, sanitize};
-use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 use tools::mcp::servers::Servers;
 use tools::mcp::typed;
@@ -45,7 +44,7 @@ impl PromptExpander {
     pub async fn resources(&self, text: &str, cx: &ToolCx, cancel: &CancellationToken) -> Option<String> {
         let servers = self.servers.as_deref().filter(|_| text.contains('@'))?;
         let blocks = typed::resources(servers, text, &cx.spill, cx.observation, cancel).await;
-        let block = cx.redactor.redact(&blocks.join("\n"), TextSource::Text).into_owned();
+        let block = blocks.join("\n");
         (!block.is_empty()).then_some(block)
     }
 }
