@@ -61,6 +61,8 @@ use tools::{own_agents, own_commands, registry};
 #[derive(Clone, Debug, Default)]
 pub struct RunLimits {
     pub rules: FlagRules,
+    /// As written with `--deny`.
+    pub denied: Vec<String>,
     pub max_cost: Option<f64>,
     pub deadline: Option<Deadline>,
     /// Services that the model starts may outlive the run.
@@ -303,6 +305,7 @@ impl Setup {
         let mut conversation = Conversation::new(&self.project_state, &self.workspace);
         conversation.id = self.session_id.clone().unwrap_or(conversation.id);
         conversation.begun_read_only = self.loaded.work.permission == Permission::ReadOnly;
+        conversation.begun_denied.clone_from(&self.limits.denied);
         conversation.headless = !self.interactive;
         Ok(ReopenedSession { conversation, notices: Vec::new() })
     }

@@ -29,6 +29,7 @@ pub struct Conversation {
     pub facts: ItemFacts,
     pub parent: Option<ParentCall>,
     pub begun_read_only: bool,
+    pub begun_denied: Vec<String>,
     pub is_review: bool,
     pub headless: bool,
     /// Provider and model that the user chose with `/model`.
@@ -53,6 +54,7 @@ impl Conversation {
             facts: ItemFacts::default(),
             parent: None,
             begun_read_only: false,
+            begun_denied: Vec::new(),
             is_review: false,
             headless: false,
             chosen_model: None,
@@ -283,7 +285,7 @@ impl Conversation {
             let set = |meta: &mut Meta| {
                 meta.parent = self.parent.clone();
                 (meta.read_only, meta.review) = (self.begun_read_only, self.is_review);
-                meta.headless = self.headless;
+                (meta.headless, meta.deny) = (self.headless, self.begun_denied.clone());
             };
             self.log = Some(SessionLog::create(&self.project_state, &self.id, &self.workspace, set)?);
         }

@@ -9,6 +9,7 @@ use base::model::item::{Item, ToolResult};
 use base::protocol::notice;
 use context::history::normalize::LOST_RESULT;
 use context::session::log::{self, LogError, SessionLog};
+use context::session::record::VERSION;
 use context::session::{list, reader};
 
 pub struct ReopenedSession {
@@ -25,12 +26,21 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
         source,
     })?;
     let mut conversation = Conversation::stored(project_state, workspace, log, &read.records);
-    conversation.begun_read_only = list::begun_read_only(path);
+    let mut notices = Vec::new();
+    match list::meta(path) {
+        None => notices.push(notice::SESSION_WITHOUT_BEGINNING.to_owned()),
+        Some(meta) => {
+            if meta.version > VERSION {
+                notices.push(notice::session_from_newer(&meta.app));
+            }
+            (conversation.begun_read_only, conversation.begun_denied) = (meta.read_only, meta.deny);
+        }
+    }
     close_open_calls(&mut conversation)?;
     conversation.close_unanswered()?;
     conversation.state.history.end_turn();
-    let notices = (read.skipped > 0).then(|| notice::session_lines_skipped(read.skipped));
-    Ok(ReopenedSession { conversation, notices: notices.into_iter().collect() })
+    notices.extend((read.skipped > 0).then(|| notice::session_lines_skipped(read.skipped)));
+    Ok(ReopenedSession { conversation, notices })
 }
 
 pub fn failure(error: &LogError) -> String {

@@ -129,6 +129,16 @@ pub fn stays_read_only(change_with: &str) -> String {
     format!("This session started read-only and stays read-only; {change_with} changes that.")
 }
 
+pub fn stays_denied(rules: &str) -> String {
+    format!("This session started with --deny {rules}, which stays; a new session is free of it.")
+}
+
+pub fn not_denied_here(rules: &str, session: &str) -> String {
+    format!(
+        "This session started with --deny {rules}, which this chat doesn't know; `mycode resume {session}` keeps it."
+    )
+}
+
 pub fn command_model_unused(command: &str, wanted: &str, now: &str) -> String {
     format!("/{command} asks for the model {wanted}, which isn't available here; it runs with {now}.")
 }
@@ -207,6 +217,14 @@ pub fn session_busy(error: impl Display) -> String {
 
 pub fn session_lines_skipped(lines: usize) -> String {
     format!("Skipped {} of the session log that could not be read.", plural(lines, "damaged line"))
+}
+
+pub const SESSION_WITHOUT_BEGINNING: &str = "The session log has lost its beginning: messages, and rules that the session started with, may be missing.";
+
+pub fn session_from_newer(app: &str) -> String {
+    format!(
+        "This session was written by a newer version of mycode ({app}); what this one doesn't know is left out."
+    )
 }
 
 pub const SESSION_EMPTY: &str = "The session is empty. Send a message first.";

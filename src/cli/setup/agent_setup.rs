@@ -37,11 +37,14 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     let opened = open::open(&cli.model, default_permission)?;
     let own_folders = opened.own_folders();
     let OpenedProject { mut loaded, workspace, project_state, .. } = opened;
+    let mut resume = open::session_or_task(&workspace, &project_state, which)?;
+    if let Some(log) = &resume {
+        limits::keep_begun(log, &cli.model, &mut loaded);
+    }
     let limits = limits::of(&cli.model, &mut loaded, &workspace)?;
     if let Some(error) = loaded.provider_error.take() {
         return Err(error.into());
     }
-    let mut resume = open::session_or_task(&workspace, &project_state, which)?;
     if resume.is_none() && matches!(which, SessionSelector::LastOrNew) {
         loaded.notices.push("This project has no sessions yet, so a new one starts.".to_owned());
     }
@@ -49,11 +52,6 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     if is_elsewhere {
         let copied = "This session of a batch ran in a folder of its own; it continues here in a copy.";
         loaded.notices.push(copied.to_owned());
-    }
-    let read_only = resume.as_deref().and_then(limits::read_only_note);
-    if let Some(note) = read_only.filter(|_| cli.model.permission.is_none()) {
-        loaded.work.permission = Permission::ReadOnly;
-        loaded.notices.push(note);
     }
     let undecided: Vec<String> =
         loaded.undecided().iter().map(|(vendor, made)| vendor.full_name(&made.model)).collect();

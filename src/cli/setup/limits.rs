@@ -8,6 +8,7 @@ use crate::cli::report::Failure;
 use agent::assemble::RunLimits;
 use base::config::files::load::Loaded;
 use base::config::permission_rules::{PermissionLists, RuleSource};
+use base::config::settings::Permission;
 use base::protocol::{claude_tools, notice};
 use base::text::one_line;
 use context::session::list;
@@ -40,7 +41,7 @@ pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<Run
         }
     }
     loaded.notices.extend(unusable(&rules));
-    Ok(RunLimits { rules, max_cost: args.max_cost, ..RunLimits::default() })
+    Ok(RunLimits { rules, denied: args.deny.clone(), max_cost: args.max_cost, ..RunLimits::default() })
 }
 
 pub fn unusable(rules: &FlagRules) -> Option<String> {
@@ -78,7 +79,18 @@ pub fn parse(sources: &[RuleSource]) -> Result<FlagRules, Failure> {
     })
 }
 
-/// The note for a session that began read-only and stays so.
-pub fn read_only_note(log: &Path) -> Option<String> {
-    list::begun_read_only(log).then(|| notice::stays_read_only("--permission"))
+/// What the session began with stays, unless `--permission` says otherwise.
+pub fn keep_begun(log: &Path, args: &ModelArgs, loaded: &mut Loaded) {
+    let Some(begun) = list::meta(log) else { return };
+    if begun.read_only && args.permission.is_none() {
+        loaded.work.permission = Permission::ReadOnly;
+        loaded.notices.push(notice::stays_read_only("--permission"));
+    }
+    if !begun.deny.is_empty() {
+        loaded.notices.push(notice::stays_denied(&begun.deny.join(", ")));
+        let lists = PermissionLists { deny: begun.deny, ..PermissionLists::default() };
+        // It was usable once.
+        let place = "this session".to_owned();
+        loaded.rules.push(RuleSource { place, lists, foreign: true, ..RuleSource::default() });
+    }
 }

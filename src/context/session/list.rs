@@ -81,16 +81,12 @@ pub fn find(project_state: &Path, wanted: &str) -> Result<PathBuf, String> {
     }
 }
 
-fn meta(path: &Path) -> Option<Meta> {
+pub fn meta(path: &Path) -> Option<Meta> {
     let (mut log, _) = file::open(path).ok()?;
     let head = part(&mut log, 0, HEAD_BYTES[0]).ok()?;
     let first = head.split(|byte| *byte == b'\n').next()?;
     let Ok(Record::Meta(meta)) = serde_json::from_slice(first) else { return None };
     Some(meta)
-}
-
-pub fn begun_read_only(path: &Path) -> bool {
-    meta(path).is_some_and(|meta| meta.read_only)
 }
 
 pub fn made_for(project_state: &Path, session: &str, call_id: &str) -> Option<String> {

@@ -76,6 +76,7 @@ impl SessionLog {
             parent: None,
             origin: None,
             read_only: false,
+            deny: Vec::new(),
             review: false,
             headless: false,
         };

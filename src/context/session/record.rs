@@ -95,6 +95,9 @@ pub struct Meta {
     /// The session began as read-only and stays so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
+    /// The rules that `--deny` gave at its start, which stay, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
     /// A review; `--continue` skips it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,

@@ -25,9 +25,11 @@ pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathB
     // Skip the first line, which names the old session, and a last line that is still being written.
     let start = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
     let end = memchr::memrchr(b'\n', &bytes).map_or(start, |at| at + 1);
-    let read_only = list::begun_read_only(path);
-    let copy =
-        SessionLog::create(project_state, &log::new_id(), workspace, |meta| meta.read_only = read_only)?;
+    let copy = SessionLog::create(project_state, &log::new_id(), workspace, |meta| {
+        if let Some(begun) = list::meta(path) {
+            (meta.read_only, meta.deny) = (begun.read_only, begun.deny);
+        }
+    })?;
     let copy = copy.path().to_owned();
     let append = || OpenOptions::new().append(true).open(&copy)?.write_all(&bytes[start..end.max(start)]);
     append().map_err(|source| LogError::Io { path: copy.clone(), action: "written", source })?;

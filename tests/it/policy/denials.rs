@@ -362,7 +362,8 @@ fn a_rule_without_files_or_server_is_named() {
 #[test]
 fn a_session_begun_read_only_stays_so() {
     let place = place();
-    let write = || answer().call("Write", json!({"path": "new", "content": "x"})).into();
+    let file = |name: &str| json!({"path": name, "content": "x"});
+    let write = || answer().call("Write", file("new")).call("Write", file("kept")).into();
     let server = FakeServer::start(vec![
         answer().text("Looked.").into(),
         write(),
@@ -370,11 +371,15 @@ fn a_session_begun_read_only_stays_so() {
         write(),
         answer().text("Done.").into(),
     ]);
-    place.exec(&server.base_url(), &["--permission", "read-only", "look"]);
+    place.exec(&server.base_url(), &["--permission", "read-only", "--deny", "Edit(kept)", "look"]);
     let said = stderr(&place.exec(&server.base_url(), &["-c", "go on"]));
     assert!(!place.project().join("new").exists() && said.contains("started read-only"), "{said}");
-    place.exec(&server.base_url(), &["-c", "--permission", "auto", "go on"]);
+    let said = stderr(&place.exec(&server.base_url(), &["-c", "--fork", "--permission", "auto", "go on"]));
     assert!(place.project().join("new").exists());
+    assert!(
+        !place.project().join("kept").exists() && said.contains("started with --deny Edit(kept)"),
+        "{said}"
+    );
 }
 
 /// Output saved to a file is a change like any other.

@@ -140,6 +140,13 @@ fn damage_never_blocks_a_resume() {
     // What was appended after the torn line is whole again.
     let resumed = std::fs::read_to_string(&log).unwrap();
     assert!(resumed.lines().last().unwrap().starts_with("{\"turn_end\":"));
+    let newer = resumed.replacen("\"version\":1,", "\"version\":2,", 1);
+    for (text, told) in [(newer.as_str(), "by a newer version"), ("", "has lost its beginning")] {
+        std::fs::write(&log, text).unwrap();
+        server.push(answer().text("Three."));
+        let output = place.exec(&server.base_url(), &["-c", "third"]);
+        assert!(output.status.success() && stderr(&output).contains(told), "{}", stderr(&output));
+    }
 }
 
 #[test]
