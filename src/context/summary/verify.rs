@@ -115,7 +115,10 @@ fn unparted(c: char) -> bool {
 
 /// Whether every name in a sentence without blanks occurred; `None` if its script has blanks.
 fn known_in_sentence(word: &str, evidence: &Grounding) -> Option<bool> {
-    let shape = skeleton(word);
+    let mut last = ' ';
+    let ends = |c: char| if unparted(std::mem::replace(&mut last, c)) && c == '。' { '、' } else { c };
+    // In `変更。a.rs` the stop ends a sentence; in `a。rs` it looks like a dot.
+    let shape = skeleton(&word.chars().map(ends).collect::<String>());
     if !shape.contains(unparted) {
         return None;
     }
@@ -268,6 +271,7 @@ mod tests {
             "Plain words stay: tests pass, the parser works. `parse_all()` too.",
             "修改了src/a.rs中的登录/注册逻辑，并运行了测试。设计见文書/設計.md。",
             "src/a.rsを編集し、tests/x.pyのテストを実行した。",
+            "ログイン/ログアウトを修正。src/a.rsを変更。tests/x.pyは未確認。",
             "로그인/등록을 고쳤고 src/a.rs를 편집했다.",
             "Исправлено в src/a.rs: вход и/или выход, чтение/запись.",
             "Anmelden/Abmelden in src/a.rs geprüft; la sesión sirve para leer/escribir; lecture/écriture corrigée.",
@@ -333,6 +337,8 @@ mod tests {
             "修改了src/ghost.rs中的逻辑。",
             "修改了lib/ghost中的逻辑。",
             "ghost.pyを編集した。",
+            "修正した。ghost.pyは未確認。",
+            "ghost。pyを編集した。",
             "见文書/ghost.md。",
         ] {
             assert_eq!(strike_unknown(sentence, &evidence()).1, 1, "{sentence}");
