@@ -81,6 +81,12 @@ mod tests {
             ("?   \texample/a\t[no test files]", Some(false)),
             ("ok  \texample/a\t0.01s [no tests to run]", Some(false)),
             ("ok  \texample/a\t0.01s", Some(true)),
+            ("running 1 test\n\ntest result: ok. 0 passed; 0 failed; 1 ignored", Some(false)),
+            ("==== 2 skipped, 1 warning in 0.01s ====", Some(false)),
+            ("==== 1 passed, 2 skipped in 0.01s ====", Some(true)),
+            ("Tests:       3 skipped, 3 total", Some(false)),
+            ("Tests:       3 skipped, 1 passed, 4 total", Some(true)),
+            ("      Tests  3 skipped (3)", Some(false)),
             ("all fine", None),
         ] {
             assert_eq!(ran_tests(output), ran, "{output}");
