@@ -233,7 +233,10 @@ impl Approval {
             (added, removed) => format!("  +{added} -{removed}"),
         };
         let room_for_title = width.saturating_sub(question.len() + counts.len());
-        let title = text::one_line(&sanitize::reveal(&self.title), room_for_title.saturating_sub(4).max(8));
+        let title = sanitize::reveal(&self.title);
+        // A command that the title cuts matters more than the reason and the choices' full texts.
+        let wanted = if wrap::width(&title) > room_for_title { 2 } else { 0 };
+        let title = text::one_line(&title, room_for_title.saturating_sub(4).max(8));
         let mut head = vec![Line::from(vec![
             Span::styled(question, theme.question()),
             Span::styled(wrap::clip(&title, room_for_title), theme.strong()),
@@ -247,16 +250,16 @@ impl Approval {
         if self.note.is_none() && (!armed || head.len() + foot.len() > room) {
             foot.truncate(foot.len() - self.help(width, theme).len());
         }
-        if self.note.is_none() && foot.len() >= room {
+        if self.note.is_none() && 1 + wanted + foot.len() > room {
             foot = self.short_foot(width, theme);
+        }
+        if head.len() + wanted + foot.len() > room {
+            head.truncate(1);
         }
         let limit = room.saturating_sub(head.len() + foot.len());
         let limit = if self.unfolded { limit } else { limit.min(FOLDED_LINES) };
         let mut lines = head;
         lines.extend(self.detail(width, limit, theme));
-        // On a tiny screen, the title and choices take precedence over the detail.
-        let excess = (lines.len() + foot.len()).saturating_sub(room);
-        lines.drain(1..(1 + excess).min(lines.len()));
         let hidden = (lines.len() + foot.len()).saturating_sub(room.max(1));
         let caret = caret.map(|(row, column)| ((lines.len() + row).saturating_sub(hidden), column));
         lines.extend(foot.into_iter().skip(hidden));
@@ -288,7 +291,7 @@ impl Approval {
         if all.len() <= limit {
             return all;
         }
-        let body = limit.saturating_sub(1);
+        let body = limit.saturating_sub(1).max(1);
         if self.is_diff && width < diff::SIDE_BY_SIDE && !self.unfolded && !self.explained {
             let shown = &self.detail[..self.detail.floor_char_boundary(DETAIL_BYTES)];
             let both_sides = diff::render(&sanitize::reveal(shown), width, body, theme);
@@ -391,6 +394,12 @@ mod tests {
             let shown: String = lines.iter().map(ToString::to_string).collect();
             assert!(room < 3 || shown.contains("n No") || shown.contains("n no"), "{room}: {lines:?}");
         }
+        // A command that the title cuts is shown below it.
+        let command = "mkdir -p some/long/path && touch some/long/path/file.txt".to_owned();
+        let long = Approval { title: command.clone(), detail: command, ..approval(None) };
+        let (lines, _) = long.lines(40, 4, Theme::new(false), false);
+        let shown: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        assert!(shown[2].contains("file.txt") && shown[3].contains("n no"), "{shown:?}");
     }
 
     #[test]
