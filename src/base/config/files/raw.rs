@@ -104,12 +104,7 @@ impl Raw {
     pub fn parse_project(text: &str, trusted: bool) -> Result<ProjectConfig, String> {
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
-        let known = serde_json::to_value(Self::default()).unwrap_or_default();
-        let mut unknown: Vec<String> =
-            table.keys().filter(|key| known.get(key.as_str()).is_none()).cloned().collect();
-        table.retain(|key, _| !unknown.iter().any(|name| name == key));
-        let (slips, held) = without_slips(&mut table);
-        unknown.extend(slips);
+        let (unknown, held) = without_slips(&mut table);
         // Report wrong types before anything is removed.
         let all: Self = table.clone().try_into().map_err(|error| explained(&error))?;
         let is_personal = |key: &str, value: &toml::Value| match key {
@@ -136,7 +131,8 @@ impl Raw {
 
     /// The denials and questions in a project's file whose other parts are wrong.
     pub fn forbidding(text: &str) -> Option<Self> {
-        let table: toml::Table = toml::from_str(text).ok()?;
+        let mut table: toml::Table = toml::from_str(text).ok()?;
+        without_slips(&mut table);
         let list = |name: &str| table.get("permissions")?.get(name)?.clone().try_into().ok();
         let (ask, deny) = (list("ask").unwrap_or_default(), list("deny").unwrap_or_default());
         let lists = PermissionLists { ask, deny, allow: Vec::new() };
@@ -183,22 +179,49 @@ impl Raw {
     }
 }
 
-/// Removes unknown lists from `[permissions]`: returns the ignored ones, and those added to `deny`.
+/// Removes unknown keys: returns the ignored ones, and the lists that seem to deny something, which join the denials.
 fn without_slips(table: &mut toml::Table) -> (Vec<String>, Vec<String>) {
-    let (mut ignored, mut held) = (Vec::new(), Vec::new());
-    let Some(toml::Value::Table(lists)) = table.get_mut("permissions") else { return (ignored, held) };
-    let (known, slips): (toml::Table, toml::Table) =
-        std::mem::take(lists).into_iter().partition(|(name, _)| LISTS.contains(&&**name));
-    *lists = known;
-    for (name, rules) in slips {
-        let forbids = fuzzy::nearest_name(&name, LISTS) == Some("deny");
-        match (rules, lists.entry("deny").or_insert_with(|| Vec::<String>::new().into())) {
-            (toml::Value::Array(rules), toml::Value::Array(deny)) if forbids => {
-                deny.extend(rules);
-                held.push(format!("permissions.{name}"));
-            }
-            _ => ignored.push(format!("permissions.{name}")),
+    let known = serde_json::to_value(Raw::default()).unwrap_or_default();
+    let is_known = |key: &str, value: &toml::Value| {
+        known.get(key).is_some() && !(key == "permission" && value.is_table())
+    };
+    let (kept, unknown): (toml::Table, toml::Table) =
+        std::mem::take(table).into_iter().partition(|(key, value)| is_known(key, value));
+    *table = kept;
+    let mut slips: Vec<(String, toml::Table)> = Vec::new();
+    for (key, value) in unknown {
+        match value {
+            toml::Value::Table(lists) => slips.push((format!("{key}."), lists)),
+            value => slips.push((String::new(), toml::Table::from_iter([(key, value)]))),
         }
+    }
+    if let Some(toml::Value::Table(lists)) = table.get_mut("permissions") {
+        let (kept, unknown) =
+            std::mem::take(lists).into_iter().partition(|(name, _)| LISTS.contains(&&**name));
+        *lists = kept;
+        slips.extend(
+            unknown.into_iter().map(|slip| ("permissions.".to_owned(), toml::Table::from_iter([slip]))),
+        );
+    }
+    let (mut ignored, mut held, mut denied) = (Vec::new(), Vec::new(), Vec::new());
+    for (above, lists) in slips {
+        for (name, value) in lists {
+            match value {
+                toml::Value::Array(rules) if fuzzy::nearest_name(&name, LISTS) == Some("deny") => {
+                    denied.extend(rules);
+                    held.push(format!("{above}{name}"));
+                }
+                _ => ignored.push(format!("{above}{name}")),
+            }
+        }
+    }
+    let none = || toml::Value::from(Vec::<String>::new());
+    if !denied.is_empty()
+        && let toml::Value::Table(lists) =
+            table.entry("permissions").or_insert_with(|| toml::Table::new().into())
+        && let toml::Value::Array(deny) = lists.entry("deny").or_insert_with(none)
+    {
+        deny.extend(denied);
     }
     (ignored, held)
 }
@@ -247,13 +270,16 @@ mod tests {
         );
         let kept = file.raw.permissions.unwrap();
         assert_eq!((kept.allow, kept.deny), (Vec::new(), vec!["Edit(a)".to_owned()]));
-        let slips = "[permissions]\ndenny = [\"Edit(a)\"]\nnote = \"x\"";
-        let file = Raw::parse_project(slips, false).unwrap();
-        assert_eq!(file.raw.permissions.unwrap().deny, ["Edit(a)"]);
-        assert_eq!(
-            (file.unknown, file.held),
-            (vec!["permissions.note".into()], vec!["permissions.denny".into()])
-        );
+        for (slips, unknown, held) in [
+            ("[permissions]\ndenny = [\"Edit(a)\"]\nnote = \"x\"", "permissions.note", "permissions.denny"),
+            ("[permisions]\ndeny = [\"Edit(a)\"]\nallow = [\"Bash\"]", "permisions.allow", "permisions.deny"),
+            ("[permission]\nallow = [\"Bash\"]\ndeny = [\"Edit(a)\"]", "permission.allow", "permission.deny"),
+            ("deny = [\"Edit(a)\"]\nallow = [\"Bash\"]\n", "allow", "deny"),
+        ] {
+            let file = Raw::parse_project(slips, false).unwrap();
+            assert_eq!(file.raw.permissions.unwrap().deny, ["Edit(a)"], "{slips}");
+            assert_eq!((file.unknown, file.held), (vec![unknown.into()], vec![held.into()]));
+        }
         let wrong = "max_steps = \"x\"\n[permissions]\nallow = [\"Bash\"]\ndeny = [\"Edit(a)\"]";
         assert!(Raw::parse_project(wrong, false).is_err());
         let kept = Raw::forbidding(wrong).unwrap().permissions.unwrap();
