@@ -47,9 +47,12 @@ pub(crate) fn similar_neighbor(cx: &ToolCx, target: &PathTarget) -> Option<Strin
     let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_near = |own: &str, other: &str| {
-        let differs = own != other && strsim::damerau_levenshtein(own, other) <= 1;
-        differs && own.len() >= 4 && !own.ends_with(|c: char| c.is_ascii_digit())
+        own.eq_ignore_ascii_case(other)
+            || own.len() >= 4
+                && !own.ends_with(|c: char| c.is_ascii_digit())
+                && strsim::damerau_levenshtein(own, other) <= 1
     };
+    let kind = |ending: &str| ending.to_ascii_lowercase().replace("yaml", "yml");
     let entry = |folder: &Path, fits: &dyn Fn(&str) -> bool| {
         let names = std::fs::read_dir(folder).ok()?.take(2_000).flatten();
         let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
@@ -57,12 +60,14 @@ pub(crate) fn similar_neighbor(cx: &ToolCx, target: &PathTarget) -> Option<Strin
     };
     let file = entry(folder, &|other| {
         let (their_stem, their_ending) = other.rsplit_once('.').unwrap_or((other, ""));
-        their_ending == ending && is_near(stem, their_stem)
+        other != name && kind(their_ending) == kind(ending) && is_near(stem, their_stem)
     });
     let is_new = folder != cx.root.as_path() && entry(folder, &|other| other != name).is_none();
     let other = file.or_else(|| {
         let (above, own) = (folder.parent().filter(|_| is_new)?, folder.file_name()?.to_str()?);
-        let twin = entry(above, &|other| is_near(own, other) && above.join(other).join(name).exists())?;
+        let is_twin =
+            |other: &str| other != own && is_near(own, other) && above.join(other).join(name).exists();
+        let twin = entry(above, &is_twin)?;
         Some(twin.join(name))
     })?;
     Some(format!("`{}`", path::display(&cx.root, &other)))

@@ -44,7 +44,12 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
 async fn a_file_that_is_nearly_there_already_is_named() {
     let bench = Bench::new();
     bench.put("auth/handlers.py", "x = 1\n");
+    bench.put("ci/README.md", "x\n");
+    bench.put("ci/build.yml", "x: 1\n");
     for (path, near) in [
+        ("ci/Readme.md", Some("ci/README.md")),
+        ("ci/build.yaml", Some("ci/build.yml")),
+        ("ci/build.py", None),
         ("auth/handler.py", Some("auth/handlers.py")),
         ("auths/handlers.py", Some("auth/handlers.py")),
         ("author/handlers.py", None),
