@@ -24,7 +24,11 @@ pub trait Originals: Send + Sync {
     /// What other sessions of this project changed that matches `query`, one line each.
     fn earlier(&self, query: &str, most: usize) -> Vec<String>;
 
+    /// Those of a sub-agent or another session of this project.
     fn of_agent(&self, agent: &str) -> Option<Arc<dyn Originals>>;
+
+    /// What was said, and a line per call.
+    fn outline(&self) -> String;
 }
 
 /// Files open in an editor. Both methods block while they wait for the editor, for a limited time.

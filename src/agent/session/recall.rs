@@ -59,8 +59,20 @@ impl Originals for LogOriginals {
     fn of_agent(&self, agent: &str) -> Option<Arc<dyn Originals>> {
         // The log is `sessions/ID.jsonl` in the project's state folder.
         let path = self.path();
-        let log = list::find(&log::agents_of(path.parent()?.parent()?), agent).ok()?;
+        let state = path.parent()?.parent()?;
+        let log = list::find(&log::agents_of(state), agent).or_else(|_| list::find(state, agent)).ok()?;
         Some(Arc::new(Self { path: Mutex::new(log) }))
+    }
+
+    fn outline(&self) -> String {
+        let Ok(session) = EffectiveSession::read(&self.path()) else { return String::new() };
+        let line = |(id, item): (ItemId, &Arc<Item>)| match &**item {
+            Item::User(message) => Some(format!("{id} user: {}\n", message.text)),
+            Item::Assistant { text, .. } => Some(format!("{id} assistant: {text}\n")),
+            Item::ToolCall(_) => Some(format!("{id} {}\n", text::one_line(&item.text(), SNIPPET))),
+            _ => None,
+        };
+        session.items().filter_map(line).collect()
     }
 
     fn earlier(&self, query: &str, most: usize) -> Vec<String> {

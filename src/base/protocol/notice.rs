@@ -123,6 +123,11 @@ pub fn image_attached(image: &Image) -> String {
     format!("Attached {path} ({}×{}, {} tokens)", image.width, image.height, image.tokens)
 }
 
+/// `what` belonged to the message: notes, earlier work.
+pub fn sent_along(what: &[&str]) -> String {
+    format!("Sent with your message: related {}", what.join(" and "))
+}
+
 // Project rules.
 
 pub fn stays_read_only(change_with: &str) -> String {

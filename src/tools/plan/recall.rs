@@ -49,29 +49,30 @@ fn recall(args: &Args, cx: &ToolCx) -> ToolOutcome {
     };
     let originals = match &args.agent {
         None => Arc::clone(own),
-        Some(agent) => own
-            .of_agent(agent)
-            .ok_or_else(|| ToolError::not_found(format!("there is no agent {agent} in this project")))?,
+        Some(agent) => own.of_agent(agent).ok_or_else(|| {
+            ToolError::not_found(format!("there is no agent or session {agent} in this project"))
+        })?,
     };
+    let offset = args.offset.unwrap_or(0);
     match (args.id, args.query.as_deref().map(str::trim)) {
-        (Some(id), _) => page(&*originals, ItemId(id), args.offset.unwrap_or(0)),
+        (Some(id), _) => {
+            let item = originals.original(ItemId(id)).ok_or_else(|| {
+                ToolError::not_found(format!(
+                    "this session has no item #{id}. Ids are given where results were shortened; a query finds others"
+                ))
+            })?;
+            page(&item.text(), Some(id), offset)
+        }
         (None, Some(query)) if !query.is_empty() => Ok(search(&*originals, query)),
+        (None, _) if args.agent.is_some() => page(&originals.outline(), None, offset),
         _ => Err(ToolError::invalid("give the id of an item, or a query to search this session")),
     }
 }
 
-fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> ToolOutcome {
-    let Some(item) = originals.original(id) else {
-        return Err(ToolError::not_found(format!(
-            "this session has no item {id}. Ids are given where results were shortened; a query finds others"
-        )));
-    };
-    let whole = item.text();
+fn page(whole: &str, id: Option<u64>, offset: usize) -> ToolOutcome {
     if offset > whole.len() {
-        return Err(ToolError::invalid(format!(
-            "offset {offset} is past the end: {id} has {} bytes",
-            whole.len()
-        )));
+        let message = format!("offset {offset} is past the end: there are {} bytes", whole.len());
+        return Err(ToolError::invalid(message));
     }
     let start = whole.floor_char_boundary(offset);
     let mut end = whole.floor_char_boundary(start + PAGE_BYTES);
@@ -80,7 +81,7 @@ fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> ToolOutcome {
     }
     let part = (start > 0 || end < whole.len()).then_some(());
     let recalled = Recalled {
-        id: Some(id.0),
+        id,
         offset: part.map(|()| start as u64),
         total_bytes: part.map(|()| whole.len() as u64),
         end_offset: part.map(|()| end as u64),
@@ -110,7 +111,8 @@ fn search(originals: &dyn Originals, query: &str) -> Envelope {
     let mut lines: Vec<String> =
         found.iter().map(|hit| format!("{} {}: {}", hit.id, hit.kind, hit.snippet)).collect();
     lines.extend(earlier.iter().map(|line| format!("Earlier session: {line}")));
-    Envelope::success("Recall with an id returns the whole item")
+    let more = if earlier.is_empty() { "" } else { "; a session as agent, what was said there" };
+    Envelope::success(format!("Recall with an id returns the whole item{more}"))
         .observed(recalled)
         .with_body("found", lines.join("\n"))
 }

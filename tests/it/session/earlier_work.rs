@@ -45,6 +45,14 @@ fn the_next_session_knows_what_the_last_one_did() {
     );
     assert!(again[0].contains("(auth/session.py), session "), "{}", again[0]);
     assert!(again[1].contains("Earlier session: ") && !again[1].contains("hunter2secret"), "{}", again[1]);
+    let server = FakeServer::start(vec![answer().text("Yes.").into()]);
+    let told = place.exec(&server.base_url(), &["--json", "The login timeout of a session is too long"]);
+    assert!(stdout(&told).contains("Sent with your message: related earlier work"), "{}", stdout(&told));
+    let session = again[0].split("(auth/session.py), session ").nth(1).unwrap();
+    let session: String = session.chars().take_while(|c| c.is_alphanumeric() || *c == '-').collect();
+    let recall = answer().call("Recall", json!({"agent": session}));
+    let whole = exec(&place, &[], "What was said there?", vec![recall, answer().text("Much.")]);
+    assert!(whole[1].contains("More follows.") && whole[1].contains("Write {"), "{}", whole[1]);
     let chinese = exec(
         &place,
         &[],

@@ -88,6 +88,7 @@ fn agent_notices() {
             tokens: 640,
             data: "".into(),
         }),
+        notice::sent_along(&["notes", "earlier work"]),
         notice::RULES_CHANGED.to_owned(),
         notice::rules_truncated(8_192),
         notice::rules_left_out("AGENTS.md", "has 2.0 MiB, more than the limit of 1.0 MiB"),

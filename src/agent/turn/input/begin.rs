@@ -87,7 +87,8 @@ pub async fn record_prompt(
     let mut message = UserMessage::new(&cx.redactor.redact_typed(text));
     let kind = if again { MessageKind::Again } else { MessageKind::NewTurn };
     let mut inputs = BlockInputs::new(text, kind, agent, control);
-    blocks::append(&mut message, &mut inputs).await.map_err(|blocks::Interrupted| TurnError::Interrupted)?;
+    let along = blocks::append(&mut message, &mut inputs).await;
+    let along = along.map_err(|blocks::Interrupted| TurnError::Interrupted)?;
     let file_news = dispatcher.file_news().await;
     let Agent { conversation, window, dispatcher, input, .. } = agent;
     let cx = &dispatcher.cx;
@@ -112,6 +113,9 @@ pub async fn record_prompt(
     let id = conversation.record(Item::User(message))?.0;
     if is_skill {
         skills::keep(id, conversation, window.settings().window_tokens)?;
+    }
+    if !along.is_empty() && !input.sub_agent {
+        notice(events, Level::Info, texts::sent_along(&along));
     }
     for image in images::record(conversation, cx)? {
         notice(events, Level::Info, texts::image_attached(&image));

@@ -81,11 +81,17 @@ const SOURCES: &[(&str, &[MessageKind], MakeBlock)] = &[
     ("the survey", &[NewTurn, Again], mode_survey),
 ];
 
+/// What the user can't see in the message and may have forgotten.
+const FROM_BEFORE: [&str; 2] = ["notes", "earlier work"];
+
 /// The user pressed Esc before the message was complete.
 pub struct Interrupted;
 
-/// Expands the message's command and appends its blocks to it.
-pub async fn append(message: &mut UserMessage, inputs: &mut BlockInputs<'_>) -> Result<(), Interrupted> {
+/// Expands the message's command and appends its blocks to it. Returns which of [`FROM_BEFORE`] there are.
+pub async fn append(
+    message: &mut UserMessage,
+    inputs: &mut BlockInputs<'_>,
+) -> Result<Vec<&'static str>, Interrupted> {
     let (cancel, mut deadline, occasion) =
         (inputs.cancel.clone(), Instant::now() + DEADLINE, inputs.occasion);
     if occasion != Again {
@@ -101,21 +107,22 @@ pub async fn append(message: &mut UserMessage, inputs: &mut BlockInputs<'_>) -> 
             inputs.expanded = Some(prompt);
         }
     }
+    let mut along = Vec::new();
     for (name, occasions, make) in SOURCES {
         if !occasions.contains(&occasion) {
             continue;
         }
-        let block = match within(make(inputs), deadline, &cancel).await? {
-            Some(block) => block,
-            None => Some(format!("<system-reminder>Left out: {name} took too long.</system-reminder>")),
-        };
+        let made = within(make(inputs), deadline, &cancel).await?;
+        along.extend((FROM_BEFORE.contains(name) && matches!(made, Some(Some(_)))).then_some(*name));
+        let left_out = || format!("<system-reminder>Left out: {name} took too long.</system-reminder>");
+        let block = made.unwrap_or_else(|| Some(left_out()));
         let clean = block.map(|block| inputs.cx().redactor.redact(&block, TextSource::Text).into());
         inputs.blocks.extend(clean);
     }
     for block in inputs.blocks.drain(..) {
         add(message, &block);
     }
-    Ok(())
+    Ok(along)
 }
 
 /// Appends a block unless the message already has it.
