@@ -48,9 +48,9 @@ const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] =
     &["base/search", "base/system", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 95_073;
-const MAX_COMMENTS: usize = 6_997;
-const MAX_CORE_CODE: usize = 38_186;
+const MAX_CODE: usize = 95_139;
+const MAX_COMMENTS: usize = 7_005;
+const MAX_CORE_CODE: usize = 38_242;
 
 const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;

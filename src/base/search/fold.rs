@@ -57,7 +57,8 @@ const RUSSIAN: [&str; 37] = [
 ];
 const SHORTEST_RUSSIAN: usize = 4;
 
-/// The stem of a folded word in English or Russian. Deliberately light, so that different names stay different; other languages are unchanged.
+/// The stem of a folded word in English or Russian, and German and Portuguese plurals. Deliberately light, so that different
+/// names stay different.
 pub fn stem(word: &str) -> &str {
     if word.starts_with(|c: char| ('а'..='я').contains(&c)) {
         let endings = RUSSIAN.iter().filter_map(|ending| word.strip_suffix(ending));
@@ -71,6 +72,15 @@ pub fn stem(word: &str) -> &str {
         if let Some(rest) = word.strip_suffix(ending) {
             return if rest.len() >= 3 { rest } else { word };
         }
+    }
+    // `permissões` and `permissão`
+    let portuguese = ["oes", "ao"].into_iter().find_map(|ending| word.strip_suffix(ending));
+    if let Some(rest) = portuguese.filter(|rest| rest.len() >= 4 && rest.ends_with(['c', 's'])) {
+        return rest;
+    }
+    // `Rechnungen`, and `Tabellen` as `Tabelle`
+    if let Some(rest) = word.strip_suffix("en").filter(|rest| rest.len() >= 5) {
+        return rest;
     }
     let word = verb(plural(word));
     match word.strip_suffix(['e', 'y']) {
@@ -148,6 +158,9 @@ mod tests {
             &["entry", "entries"],
             &["class", "classes"],
             &["parse", "parsing", "parsed", "parses"],
+            &["rechnung", "rechnungen"],
+            &["tabelle", "tabellen"],
+            &["permissao", "permissoes"],
         ] {
             for word in group {
                 assert_eq!(stem(word), stem(group[0]), "{word}");
@@ -157,7 +170,9 @@ mod tests {
 
     #[test]
     fn names_are_not_conflated() {
-        for word in ["string", "status", "access", "bus", "thing", "utf8", "naïve", "red", "need"] {
+        for word in
+            ["string", "status", "access", "bus", "thing", "utf8", "naïve", "red", "need", "token", "listen"]
+        {
             assert_eq!(stem(word), word);
         }
         assert_ne!(stem("setting"), stem("session"));
