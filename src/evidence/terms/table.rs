@@ -1,7 +1,9 @@
 //! One language's table: `english words=term|stem*|several words`, one group per line.
 
+use std::io::Read as _;
 use std::sync::LazyLock;
 
+use flate2::read::ZlibDecoder;
 use rustc_hash::FxHashMap;
 
 use super::language::TaskLanguage;
@@ -30,22 +32,36 @@ impl Term {
     }
 }
 
-type Lazy = LazyLock<TermTable>;
+macro_rules! table {
+    ($language:ident, $file:literal) => {
+        (
+            TaskLanguage::$language,
+            LazyLock::new(|| {
+                let data = include_bytes!(concat!(env!("OUT_DIR"), "/", $file));
+                TermTable::parse(TaskLanguage::$language, inflated(data))
+            }),
+        )
+    };
+}
 
 /// Parsed when a task first needs one.
-pub static TABLES: [(TaskLanguage, Lazy); 8] = [
-    (TaskLanguage::Chinese, Lazy::new(|| TermTable::parse(TaskLanguage::Chinese, include_str!("zh.txt")))),
-    (TaskLanguage::Japanese, Lazy::new(|| TermTable::parse(TaskLanguage::Japanese, include_str!("ja.txt")))),
-    (TaskLanguage::Korean, Lazy::new(|| TermTable::parse(TaskLanguage::Korean, include_str!("ko.txt")))),
-    (TaskLanguage::Russian, Lazy::new(|| TermTable::parse(TaskLanguage::Russian, include_str!("ru.txt")))),
-    (TaskLanguage::Spanish, Lazy::new(|| TermTable::parse(TaskLanguage::Spanish, include_str!("es.txt")))),
-    (
-        TaskLanguage::Portuguese,
-        Lazy::new(|| TermTable::parse(TaskLanguage::Portuguese, include_str!("pt.txt"))),
-    ),
-    (TaskLanguage::French, Lazy::new(|| TermTable::parse(TaskLanguage::French, include_str!("fr.txt")))),
-    (TaskLanguage::German, Lazy::new(|| TermTable::parse(TaskLanguage::German, include_str!("de.txt")))),
+pub static TABLES: [(TaskLanguage, LazyLock<TermTable>); 8] = [
+    table!(Chinese, "zh"),
+    table!(Japanese, "ja"),
+    table!(Korean, "ko"),
+    table!(Russian, "ru"),
+    table!(Spanish, "es"),
+    table!(Portuguese, "pt"),
+    table!(French, "fr"),
+    table!(German, "de"),
 ];
+
+fn inflated(data: &[u8]) -> &'static str {
+    let mut text = String::new();
+    // A test reads each table.
+    let _ = ZlibDecoder::new(data).read_to_string(&mut text);
+    text.leak()
+}
 
 impl TermTable {
     fn parse(language: TaskLanguage, data: &'static str) -> Self {
