@@ -302,7 +302,7 @@ fn a_new_session_is_a_uuid_where_the_other_agents_is() {
 #[test]
 fn a_server_named_by_settings_is_used_or_refused() {
     let place = Workplace::new();
-    let server = FakeServer::start(vec![text("One."), text("Two.")]);
+    let server = FakeServer::start(vec![text("One."), text("Two."), status(400, "no")]);
     let url = server.base_url();
     let own = format!("base_url={url}");
     let codex = format!("model_providers.local.base_url={url:?}");
@@ -317,7 +317,11 @@ fn a_server_named_by_settings_is_used_or_refused() {
         let out = place.command(&args).env("MY_KEY", "sk-local").output().unwrap();
         assert!(out.status.code() == Some(code) && stderr(&out).contains(said), "{args:?}: {}", stderr(&out));
     }
+    let claude = json!({"env": {"ANTHROPIC_BASE_URL": url.trim_end_matches("/v1")}}).to_string();
+    let args = ["-p", "do it", "--settings", &claude, "--model", "m"];
+    place.command(&args).env("ANTHROPIC_API_KEY", "k").output().unwrap();
     let requests = server.requests();
-    assert_eq!(requests.len(), 2);
+    assert_eq!(requests.len(), 3);
+    assert_eq!(requests[2].path, "/v1/messages");
     assert_eq!(requests[1].header("authorization"), "Bearer sk-local");
 }

@@ -10,6 +10,7 @@ use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use agent::assemble::Setup;
 use base::config::permission_rules;
+use base::config::settings::ProviderKind;
 use base::format::picture;
 use base::protocol::op::Attachment;
 use base::{file, path};
@@ -131,7 +132,11 @@ impl FormArgs {
         let here = std::env::current_dir().unwrap_or_default();
         model.add_dir.extend(permission_rules::claude_folders(&settings["permissions"], &here));
         model.model = model.model.take().or_else(|| settings["model"].as_str().map(str::to_owned));
-        if settings.get("env").is_some() {
+        // What the user keeps on another server must not go to the usual one.
+        if let Some(address) = settings["env"]["ANTHROPIC_BASE_URL"].as_str() {
+            model.provider.get_or_insert(ProviderKind::Anthropic);
+            model.base_url.get_or_insert_with(|| address.to_owned());
+        } else if settings.get("env").is_some() {
             report::note("--settings: env is not used; set the variables for mycode itself");
         }
         Ok(())
