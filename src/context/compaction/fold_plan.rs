@@ -2,8 +2,10 @@
 //! newest views of files, because the next edit needs them. The unit is one call with its result; one note stands for
 //! everything that leaves a round together. Pure.
 
-use std::collections::{BTreeMap, HashSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::note;
@@ -42,19 +44,59 @@ impl FoldGoal {
     }
 }
 
+/// A text with its size: plans are measured over and over.
+#[derive(Clone)]
+struct NewText {
+    form: FormName,
+    text: Arc<str>,
+    tokens: u64,
+}
+
+impl NewText {
+    fn new(form: FormName, text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        let tokens = u64::from(estimate(&text) + MESSAGE_OVERHEAD);
+        Self { form, text, tokens }
+    }
+}
+
+/// The notes written so far, by their entries and size limit: most plans of a request fold most rounds alike.
+type Notes = RefCell<HashMap<(Vec<usize>, u64), NewText>>;
+
 pub struct FoldPlan<'a> {
     entries: &'a [HistoryEntry],
     folded: Vec<bool>,
     /// New texts for entries: notes, shortened old answers, views updated with folded edits.
-    texts: BTreeMap<usize, (FormName, Arc<str>)>,
+    texts: BTreeMap<usize, NewText>,
+    notes: Rc<Notes>,
     /// Entries that stay as sent, or that an earlier note already covers.
     settled: Vec<bool>,
     goal: FoldGoal,
 }
 
 impl<'a> FoldPlan<'a> {
-    /// Leaves everything before entry `first` unchanged, and so in the prompt cache.
-    pub fn new(history: &'a HistoryManager, first: usize, limits: &Thresholds, goal: FoldGoal) -> Self {
+    pub fn new(history: &'a HistoryManager, limits: &Thresholds, goal: FoldGoal) -> Self {
+        Self::make(history, 0, limits, goal, Rc::default())
+    }
+
+    /// Another plan that leaves everything before entry `first` unchanged, and so in the prompt cache.
+    pub fn starting_at(
+        &self,
+        first: usize,
+        history: &'a HistoryManager,
+        limits: &Thresholds,
+        goal: FoldGoal,
+    ) -> Self {
+        Self::make(history, first, limits, goal, Rc::clone(&self.notes))
+    }
+
+    fn make(
+        history: &'a HistoryManager,
+        first: usize,
+        limits: &Thresholds,
+        goal: FoldGoal,
+        notes: Rc<Notes>,
+    ) -> Self {
         let entries = history.entries();
         let round = |range: Range<usize>| round(entries, range.clone(), range.start >= history.turn_start());
         // Entries before the first user message belong to no round.
@@ -65,7 +107,8 @@ impl<'a> FoldPlan<'a> {
             is_told &= at < first || entry.form() != FormName::Note;
             at < first || is_told && entry.form() >= FormName::Folded
         });
-        let mut plan = Self { entries, folded, texts: BTreeMap::new(), settled: settled.collect(), goal };
+        let settled = settled.collect();
+        let mut plan = Self { entries, folded, texts: BTreeMap::new(), notes, settled, goal };
         // If an earlier note covers a call, it also covers its result, which may come after the next note.
         for &(call, result) in rounds.iter().flat_map(|round| &round.steps).flat_map(|step| &step.calls) {
             plan.settled[result] |= plan.settled[call] && plan.folded[call] && plan.folded[result];
@@ -95,7 +138,7 @@ impl<'a> FoldPlan<'a> {
 
     pub fn left(&self) -> u64 {
         let size = |index: usize| match self.texts.get(&index) {
-            Some((_, text)) => u64::from(estimate(text) + MESSAGE_OVERHEAD),
+            Some(new) => new.tokens,
             None if self.folded[index] && !self.settled[index] => 0,
             None => self.goal.size(&self.entries[index]),
         };
@@ -113,9 +156,9 @@ impl<'a> FoldPlan<'a> {
     }
 
     /// The entry's new text, if it differs from what is sent now.
-    fn new_text(&self, index: usize) -> Option<(FormName, &Arc<str>)> {
-        let ((form, text), entry) = (self.texts.get(&index)?, &self.entries[index]);
-        (entry.form() != *form || entry.text() != &**text).then_some((*form, text))
+    fn new_text(&self, index: usize) -> Option<&NewText> {
+        let (new, entry) = (self.texts.get(&index)?, &self.entries[index]);
+        (entry.form() != new.form || entry.text() != &*new.text).then_some(new)
     }
 
     /// Foldable calls with their results, in folding order; `true` for the newest views of files.
@@ -207,14 +250,14 @@ impl<'a> FoldPlan<'a> {
                 let later = results[at + 1..].iter().map(|later| (&entries[*later], self.folded[*later]));
                 let is_free = !entries[view].pinned && !bases.contains(&entries[view].id);
                 if let Some(text) = is_free.then(|| renewed(&entries[view], later)).flatten() {
-                    self.texts.insert(view, (FormName::Filtered, text.into()));
+                    self.texts.insert(view, NewText::new(FormName::Filtered, text));
                 }
             }
         }
     }
 
     fn write_notes(&mut self, rounds: &[HistoryRound], limits: &Thresholds) {
-        self.texts.retain(|_, (form, _)| *form == FormName::Pointer);
+        self.texts.retain(|_, new| new.form == FormName::Pointer);
         self.renew_views(rounds);
         for (number, round) in rounds.iter().enumerate() {
             let recent = number + 1 + limits.closing_turns >= rounds.len();
@@ -230,33 +273,37 @@ impl<'a> FoldPlan<'a> {
             if members.is_empty() {
                 continue;
             }
-            let Some(anchor) = self.anchor(&members) else {
+            let Some(anchor) = self.anchor(round.start, &members) else {
                 for index in members {
                     self.folded[index] = self.entries[index].form() >= FormName::Folded;
                 }
                 continue;
             };
-            let folded: Vec<&HistoryEntry> = members.iter().map(|index| &self.entries[*index]).collect();
-            let text = note::render(&folded, limits, most);
-            self.texts.insert(anchor, (FormName::Note, text.into()));
+            let render = |members: &[usize]| {
+                let folded: Vec<&HistoryEntry> = members.iter().map(|index| &self.entries[*index]).collect();
+                NewText::new(FormName::Note, note::render(&folded, limits, most))
+            };
+            let mut notes = self.notes.borrow_mut();
+            let note = notes.entry((members, most)).or_insert_with_key(|(members, _)| render(members));
+            self.texts.insert(anchor, note.clone());
         }
         // Only the newest note says what is still in view.
         let views = self.entries.iter().enumerate().map(|(index, entry)| {
-            let text = self.texts.get(&index).filter(|(form, _)| *form == FormName::Filtered);
-            (entry, !self.folded[index], text.map(|(_, text)| &**text))
+            let renewed = self.texts.get(&index).filter(|new| new.form == FormName::Filtered);
+            (entry, !self.folded[index], renewed.map(|new| &*new.text))
         });
         let views = note::views(views);
-        let newest = self.texts.values_mut().rfind(|(form, _)| *form == FormName::Note);
-        if let (Some((_, newest)), Some(views)) = (newest, views) {
-            let open = newest.strip_suffix(']').unwrap_or(newest);
-            *newest = format!("{open}{views}]").into();
+        let newest = self.texts.values_mut().rfind(|new| new.form == FormName::Note);
+        if let (Some(newest), Some(views)) = (newest, views) {
+            let open = newest.text.strip_suffix(']').unwrap_or(&newest.text);
+            *newest = NewText::new(FormName::Note, format!("{open}{views}]"));
         }
     }
 
     /// The first folded entry that doesn't lie between a call in view and its result.
-    fn anchor(&self, members: &[usize]) -> Option<usize> {
+    fn anchor(&self, start: usize, members: &[usize]) -> Option<usize> {
         let mut open: HashSet<&Arc<str>> = HashSet::new();
-        let mut at = 0;
+        let mut at = start;
         for index in members {
             for (between, entry) in self.entries.iter().enumerate().take(*index).skip(at) {
                 let Some(id) = entry.call_id().filter(|_| !self.folded[between]) else { continue };
@@ -283,7 +330,7 @@ impl<'a> FoldPlan<'a> {
                     && !entry.pinned
                     && let Some(short) = ends(entry.id, text)
                 {
-                    self.texts.insert(*index, (FormName::Pointer, short.into()));
+                    self.texts.insert(*index, NewText::new(FormName::Pointer, short));
                 }
             }
         }
@@ -294,8 +341,8 @@ impl<'a> FoldPlan<'a> {
         let mut batches: Vec<Batch> = Vec::new();
         for form in [FormName::Pointer, FormName::Filtered, FormName::Note] {
             let texts = self.texts.keys().filter_map(|index| {
-                let (of, text) = self.new_text(*index)?;
-                (of == form).then(|| (self.entries[*index].id, Arc::clone(text)))
+                let new = self.new_text(*index).filter(|new| new.form == form)?;
+                Some((self.entries[*index].id, Arc::clone(&new.text)))
             });
             batches.push(Batch::with_texts(texts.collect(), form, cause.clone()));
         }
@@ -345,13 +392,14 @@ impl HistoryStep {
 
 #[derive(Clone, Debug, Default)]
 struct HistoryRound {
+    start: usize,
     lead: Vec<usize>,
     steps: Vec<HistoryStep>,
     running: bool,
 }
 
 fn round(entries: &[HistoryEntry], range: Range<usize>, running: bool) -> HistoryRound {
-    let mut round = HistoryRound { running, ..HistoryRound::default() };
+    let mut round = HistoryRound { start: range.start, running, ..HistoryRound::default() };
     let mut step: Option<HistoryStep> = None;
     let mut open: Vec<usize> = Vec::new();
     let mut answered = true;

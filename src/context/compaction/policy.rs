@@ -56,7 +56,7 @@ pub fn early(settings: &ContextSettings) -> u64 {
 pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u64 {
     let limits = Thresholds::of_settings(settings);
     let goal = FoldGoal { landing: 0, view_landing: 0, keep_requests: limits.keep_requests, at_most: false };
-    FoldPlan::new(history, 0, &limits, goal).left()
+    FoldPlan::new(history, &limits, goal).left()
 }
 
 pub fn before_request(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Batch> {
@@ -68,7 +68,7 @@ pub fn on_request(history: &HistoryManager, settings: &ContextSettings) -> Vec<B
     let limits = Thresholds::of_settings(settings);
     let view_landing = limits.cold_landing.min(settings.window_tokens / 4);
     let goal = FoldGoal { landing: 0, view_landing, keep_requests: 1, at_most: false };
-    let plan = FoldPlan::new(history, 0, &limits, goal);
+    let plan = FoldPlan::new(history, &limits, goal);
     let (tokens, left) = (history.tokens(), plan.left());
     if left >= tokens {
         return Vec::new();
@@ -104,7 +104,7 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
     let views = if size > soft_cap { soft_cap * limits.view_share / 100 } else { 0 };
     let view_landing = room.max(in_history(views));
     let goal = FoldGoal { landing: room, view_landing, keep_requests: limits.keep_requests, at_most: false };
-    let mut plan = FoldPlan::new(history, 0, &limits, goal);
+    let mut plan = FoldPlan::new(history, &limits, goal);
     let freed = |plan: &FoldPlan| tokens.saturating_sub(plan.left());
     if kind == CauseKind::SoftCap && !cold {
         let step = tokens as f64 / history.requests().max(1) as f64;
@@ -117,7 +117,7 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
         let later = steps.clone().step_by(steps.count() / PLACES_TRIED + 1);
         // A plan that starts later keeps all newest views, because it can't fold the oldest of them.
         let goal = FoldGoal { view_landing: u64::MAX, ..goal };
-        let later = later.map(|first| FoldPlan::new(history, first, &limits, goal));
+        let later = later.map(|first| plan.starting_at(first, history, &limits, goal));
         let deep = later.filter(|later| freed(later) * 3 >= freed(&plan) * 2);
         let costs = deep.map(|later| (request_costs(&later), later));
         let cheapest = costs.min_by(|one, other| one.0.total_cmp(&other.0));

@@ -116,7 +116,7 @@ impl CompactionStages {
     ) -> Option<CompactionStage> {
         let fold = |landing, view_landing, keep_requests, at_most, why| {
             let goal = FoldGoal { landing, view_landing, keep_requests, at_most };
-            FoldPlan::new(history, 0, &self.limits, goal).batches(&self.kind.because(why))
+            FoldPlan::new(history, &self.limits, goal).batches(&self.kind.because(why))
         };
         let batches = match kind {
             Fold { keep_requests } => {

@@ -259,7 +259,7 @@ fn leaves_last(task: &str, first: &str, other: &str) -> bool {
     let (first, other) = (result(first), result(other));
     (0..session.history.tokens()).step_by(5).all(|view_landing| {
         let goal = FoldGoal { landing: 0, view_landing, keep_requests: 0, at_most: false };
-        let plan = FoldPlan::new(&session.history, 0, &Thresholds::of(Profile::Default, 64_000), goal);
+        let plan = FoldPlan::new(&session.history, &Thresholds::of(Profile::Default, 64_000), goal);
         let batches = plan.batches(&CauseKind::SoftCap.because("room"));
         let leaves = |id| batches.iter().any(|batch| batch.items.iter().any(|item| Some(*item) == id));
         leaves(other) || !leaves(first)
@@ -280,7 +280,7 @@ fn files_that_only_earlier_turns_touched_leave_with_other_results() {
     session.turn("Done.", "Now run everything.");
     let is_spared = |session: &Session| {
         let goal = FoldGoal { landing: 0, view_landing: u64::MAX, keep_requests: 0, at_most: false };
-        let plan = FoldPlan::new(&session.history, 0, &Thresholds::of(Profile::Default, 64_000), goal);
+        let plan = FoldPlan::new(&session.history, &Thresholds::of(Profile::Default, 64_000), goal);
         let batches = plan.batches(&CauseKind::SoftCap.because("room"));
         let is_view = |item: &Item| matches!(item, Item::ToolResult(result) if &*result.tool == "Read");
         let view = session.history.entries().iter().find(|entry| is_view(&entry.item)).unwrap();
@@ -301,7 +301,7 @@ fn what_a_sub_agent_found_out_leaves_after_what_commands_print() {
     session.step("", vec![run("make all", 0, &noise(2))]);
     let landing = session.history.tokens() * 2 / 3;
     let goal = FoldGoal { landing, view_landing: landing, keep_requests: 0, at_most: false };
-    let plan = FoldPlan::new(&session.history, 0, &Thresholds::of(Profile::Default, 64_000), goal);
+    let plan = FoldPlan::new(&session.history, &Thresholds::of(Profile::Default, 64_000), goal);
     let batches = plan.batches(&CauseKind::SoftCap.because("room"));
     let leaves = |tool: &str| {
         let of_tool = |item: &Item| matches!(item, Item::ToolResult(result) if &*result.tool == tool);
@@ -324,7 +324,7 @@ fn a_plan_with_nothing_to_do_keeps_the_notes() {
     assert!(session.fold(64_000, true));
     let limits = Thresholds::of(Profile::Default, 64_000);
     let goal = FoldGoal { landing: u64::MAX, view_landing: u64::MAX, keep_requests: 0, at_most: false };
-    let plan = FoldPlan::new(&session.history, 0, &limits, goal);
+    let plan = FoldPlan::new(&session.history, &limits, goal);
     assert_eq!(plan.batches(&CauseKind::SoftCap.because("nothing")), []);
     assert_eq!(plan.left(), session.history.tokens());
 }

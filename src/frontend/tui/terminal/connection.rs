@@ -11,6 +11,10 @@ use ratatui::text::Line;
 const LEAST: usize = 1_500;
 const FAST: usize = 10_000;
 const FAST_PART: usize = 8_192;
+/// Several times what the way to the screen can hold: this much in this time shows that a connection is faster.
+const PROOF: usize = 64_000;
+const PROOF_TIME: Duration = Duration::from_secs(3);
+const FASTEST: usize = 1_000_000;
 /// Approximate escape sequences of a styled span.
 const SPAN_BYTES: usize = 12;
 const PROGRESS_FRAME: Duration = Duration::from_millis(40);
@@ -38,6 +42,8 @@ pub struct Connection {
     slow: bool,
     /// When the last blocked write returned, and the bytes written since.
     blocked: Option<(Instant, usize)>,
+    /// The same for writes that didn't block.
+    free: Option<(Instant, usize)>,
 }
 
 impl Speed {
@@ -47,7 +53,7 @@ impl Speed {
             Self::Slow(rate) => (rate.max(LEAST), true),
             Self::Unknown => (LEAST, true),
         };
-        Connection { rate, slow, blocked: None }
+        Connection { rate, slow, blocked: None, free: None }
     }
 }
 
@@ -84,6 +90,12 @@ impl Connection {
                 ahead = STILL_WAITING;
             }
         }
+        self.free = self.free.filter(|(since, _)| took <= BLOCKED && now - *since < PROOF_TIME);
+        let (_, written) = self.free.get_or_insert((now, 0));
+        *written += bytes;
+        if *written >= PROOF && !self.slow {
+            (self.rate, self.free) = ((self.rate * 4).min(FASTEST), None);
+        }
         let pause = Duration::from_millis((1_000 * ahead / self.rate) as u64);
         match self.slow {
             true => pause.clamp(SLOW_FRAME, LONGEST),
@@ -109,6 +121,25 @@ mod tests {
         assert_eq!(waiting.len(), 300 - 4 - 11 - 82);
         let mut long = VecDeque::from([Line::raw("x".repeat(5_000)), Line::raw("y")]);
         assert_eq!(Speed::Unknown.connection().part(&mut long).len(), 1);
+    }
+
+    #[test]
+    fn much_that_does_not_block_is_printed_faster_and_faster() {
+        let mut connection = Speed::Fast.connection();
+        let mut now = Instant::now();
+        let mut print = |connection: &mut Connection, parts: usize| {
+            for _ in 0..parts {
+                now += connection.pause(8_192, Duration::ZERO, now);
+            }
+            connection.pause(8_192, Duration::ZERO, now)
+        };
+        assert_eq!(print(&mut connection, 1), SLOW_FRAME);
+        assert_eq!(print(&mut connection, 40), PROGRESS_FRAME);
+        let mut seldom = Speed::Fast.connection();
+        let start = Instant::now();
+        let all =
+            (0..100).map(|second| seldom.pause(8_192, Duration::ZERO, start + Duration::from_secs(second)));
+        assert!(all.into_iter().all(|pause| pause == SLOW_FRAME));
     }
 
     #[test]
