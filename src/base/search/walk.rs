@@ -12,7 +12,7 @@ use crate::system::os;
 use crate::{file, repository};
 
 /// Further entries aren't visited; the caller reports an incomplete result.
-pub const MAX_ENTRIES: usize = 500_000;
+const MAX_ENTRIES: usize = 500_000;
 
 /// If `/` is the workspace: views of the kernel, with thousands of files.
 const KERNEL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -31,11 +31,12 @@ pub struct Walk {
     pub hidden: bool,
     pub ignored: bool,
     pub max_depth: Option<usize>,
+    pub most: usize,
 }
 
 impl Walk {
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), hidden: false, ignored: false, max_depth: None }
+        Self { root: root.to_owned(), hidden: false, ignored: false, max_depth: None, most: MAX_ENTRIES }
     }
 
     /// Includes hidden names if `pattern` itself has one (`.github/**`).
@@ -93,7 +94,7 @@ impl Walk {
             .build()
             .flatten()
             .filter(|entry| entry.depth() > 0)
-            .take(MAX_ENTRIES)
+            .take(self.most)
     }
 
     /// Visits the entries (including the root) on two threads, in any order. Stops when `stop` is set.
@@ -104,7 +105,7 @@ impl Walk {
         let (seen, shut) = (&seen, &*closed);
         self.builder(&closed).threads(2).build_parallel().run(|| {
             Box::new(move |entry| {
-                if stop.load(Ordering::Relaxed) || seen.fetch_add(1, Ordering::Relaxed) >= MAX_ENTRIES {
+                if stop.load(Ordering::Relaxed) || seen.fetch_add(1, Ordering::Relaxed) >= self.most {
                     return WalkState::Quit;
                 }
                 match entry {
@@ -116,7 +117,7 @@ impl Walk {
             })
         });
         Visited {
-            complete: !stop.load(Ordering::Relaxed) && seen.load(Ordering::Relaxed) < MAX_ENTRIES,
+            complete: !stop.load(Ordering::Relaxed) && seen.load(Ordering::Relaxed) < self.most,
             closed: closed.load(Ordering::Relaxed),
         }
     }
@@ -223,5 +224,7 @@ mod tests {
         };
         assert_eq!(names(root), ["a", "a/c.rs", "a/up", "b.rs", "each"]);
         assert_eq!(names(&root.join("each/task")), ["d.rs"]);
+        let visited = |most| Walk { most, ..Walk::new(root) }.visit(&AtomicBool::new(false), |_| {}).complete;
+        assert!(visited(20) && !visited(4));
     }
 }

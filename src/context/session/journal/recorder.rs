@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use super::blobs::Blobs;
 use super::inspect;
 use super::record::{self, JournalChange, JournalRecord, PathState};
-use super::snapshot::Snapshot;
+use super::snapshot::{MAX_FILES, Refreshed, Snapshot};
 use base::clock;
 use base::file;
 use parking_lot::{Mutex, MutexGuard};
@@ -34,6 +34,8 @@ struct Inner {
     running: bool,
     notices: Vec<String>,
     broken: bool,
+    /// Too many files to watch them around commands.
+    too_many: bool,
 }
 
 impl Journal {
@@ -140,8 +142,19 @@ impl Journal {
     /// Stops without recording if `stop` is set; the command must not run then. Blocks.
     pub fn before_command(&self, command: &str, stop: &AtomicBool) {
         let mut inner = self.lock();
-        if inner.broken || !inner.tree.refresh(&self.root, &self.blobs, stop) {
+        if inner.broken || inner.too_many {
             return;
+        }
+        match inner.tree.refresh(&self.root, &self.blobs, stop) {
+            Refreshed::Done => {}
+            Refreshed::Stopped => return,
+            Refreshed::TooMany => {
+                inner.too_many = true;
+                inner.notices.push(format!(
+                    "This folder has more than {MAX_FILES} files. /rewind can't restore what commands change in it, only what the edit tools change."
+                ));
+                return;
+            }
         }
         if let Err(error) = self.save_tree(&mut inner) {
             return self.fail(&mut inner, &error);

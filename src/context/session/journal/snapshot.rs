@@ -24,6 +24,8 @@ use base::system::os;
 
 /// A command may change any file, but copying larger ones in advance costs too much.
 const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
+/// More files than any command should wait for, such as those of a whole machine.
+pub const MAX_FILES: usize = 200_000;
 const COPY_BYTES: u64 = 64 * 1024 * 1024;
 const COPY_FILES: usize = 4_000;
 const COPY_TIME: Duration = Duration::from_secs(1);
@@ -95,6 +97,13 @@ pub struct Snapshot {
     saved: usize,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refreshed {
+    Done,
+    Stopped,
+    TooMany,
+}
+
 impl SnapshotStamp {
     fn of(meta: &Metadata) -> Self {
         let kind = match meta.file_type() {
@@ -117,16 +126,21 @@ fn now_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// All relevant paths with their stamps. `also` are included even if ignored.
+type FoundFiles = HashMap<PathBuf, (SnapshotStamp, Metadata)>;
+
+fn walk(root: &Path) -> Walk {
+    Walk { hidden: true, ..Walk::new(root) }
+}
+
+/// All relevant paths with their stamps, and whether there are no more. `also` are included even if ignored.
 fn look_around<'a>(
-    root: &Path,
+    walk: Walk,
     also: impl Iterator<Item = &'a PathBuf>,
     stop: &AtomicBool,
-) -> HashMap<PathBuf, (SnapshotStamp, Metadata)> {
+) -> (FoundFiles, bool) {
+    let root = walk.root.as_path();
     let found = Mutex::new(HashMap::new());
-    let mut walk = Walk::new(root);
-    walk.hidden = true;
-    walk.visit(stop, |entry| {
+    let visited = walk.visit(stop, |entry| {
         let Ok(path) = entry.path().strip_prefix(root) else { return };
         if path.as_os_str().is_empty() {
             return;
@@ -144,7 +158,7 @@ fn look_around<'a>(
             found.insert(path.clone(), (SnapshotStamp::of(&meta), meta));
         }
     }
-    found
+    (found, visited.complete)
 }
 
 impl Snapshot {
@@ -195,7 +209,7 @@ impl Snapshot {
         let Some(own) = own.map(|meta| os::facts(&meta)).filter(|own| own.names > 1) else {
             return Vec::new();
         };
-        let found = look_around(root, std::iter::empty(), &AtomicBool::new(false));
+        let (found, _) = look_around(walk(root), std::iter::empty(), &AtomicBool::new(false));
         let same = |meta: &Metadata| os::facts(meta).id == own.id;
         found
             .into_iter()
@@ -204,14 +218,18 @@ impl Snapshot {
             .collect()
     }
 
-    /// Updates the tree and copies contents that aren't kept elsewhere; returns `false` if stopped early.
-    pub fn refresh(&mut self, root: &Path, blobs: &Blobs, stop: &AtomicBool) -> bool {
+    /// Updates the tree and copies contents that aren't kept elsewhere.
+    pub fn refresh(&mut self, root: &Path, blobs: &Blobs, stop: &AtomicBool) -> Refreshed {
         let begun_ns = now_ns();
         let git = GitIndex::load(root, self.git.take());
         let tracked = git.iter().flat_map(|git| git.paths());
-        let found = look_around(root, tracked.chain(&self.written), stop);
+        let walk = Walk { most: MAX_FILES, ..walk(root) };
+        let (found, complete) = look_around(walk, tracked.chain(&self.written), stop);
         if stop.load(Ordering::Relaxed) {
-            return false;
+            return Refreshed::Stopped;
+        }
+        if !complete {
+            return Refreshed::TooMany;
         }
         let mut old: HashMap<PathBuf, KnownFile> =
             std::mem::take(&mut self.files).into_iter().map(|known| (known.path.clone(), known)).collect();
@@ -262,7 +280,7 @@ impl Snapshot {
         self.git = git;
         self.files = files;
         self.taken_ns = begun_ns;
-        !stop.load(Ordering::Relaxed)
+        if stop.load(Ordering::Relaxed) { Refreshed::Stopped } else { Refreshed::Done }
     }
 
     /// What a command changed since the last refresh.
@@ -272,7 +290,8 @@ impl Snapshot {
             let counted = is_text && begun.elapsed() < COUNT_TIME;
             if counted { inspect::counts(before.as_deref(), after.as_deref()) } else { (0, 0) }
         };
-        let found = look_around(root, self.files.iter().map(|known| &known.path), &AtomicBool::new(false));
+        let known = self.files.iter().map(|known| &known.path);
+        let (found, _) = look_around(walk(root), known, &AtomicBool::new(false));
         let mut known_paths = HashSet::with_capacity(self.files.len());
         let mut changed: Vec<&KnownFile> = Vec::new();
         for known in &self.files {
