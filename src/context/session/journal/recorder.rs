@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use super::blobs::Blobs;
 use super::inspect;
 use super::record::{self, JournalChange, JournalRecord, PathState};
-use super::snapshot::{MAX_FILES, Refreshed, Snapshot};
+use super::snapshot::{MAX_FILES, Snapshot, SnapshotRefresh};
 use base::clock;
 use base::file;
 use parking_lot::{Mutex, MutexGuard};
@@ -146,9 +146,9 @@ impl Journal {
             return;
         }
         match inner.tree.refresh(&self.root, &self.blobs, stop) {
-            Refreshed::Done => {}
-            Refreshed::Stopped => return,
-            Refreshed::TooMany => {
+            SnapshotRefresh::Done => {}
+            SnapshotRefresh::Stopped => return,
+            SnapshotRefresh::TooMany => {
                 inner.too_many = true;
                 inner.notices.push(format!(
                     "This folder has more than {MAX_FILES} files. /rewind can't restore what commands change in it, only what the edit tools change."

@@ -98,7 +98,7 @@ pub struct Snapshot {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refreshed {
+pub enum SnapshotRefresh {
     Done,
     Stopped,
     TooMany,
@@ -219,17 +219,17 @@ impl Snapshot {
     }
 
     /// Updates the tree and copies contents that aren't kept elsewhere.
-    pub fn refresh(&mut self, root: &Path, blobs: &Blobs, stop: &AtomicBool) -> Refreshed {
+    pub fn refresh(&mut self, root: &Path, blobs: &Blobs, stop: &AtomicBool) -> SnapshotRefresh {
         let begun_ns = now_ns();
         let git = GitIndex::load(root, self.git.take());
         let tracked = git.iter().flat_map(|git| git.paths());
         let walk = Walk { most: MAX_FILES, ..walk(root) };
         let (found, complete) = look_around(walk, tracked.chain(&self.written), stop);
         if stop.load(Ordering::Relaxed) {
-            return Refreshed::Stopped;
+            return SnapshotRefresh::Stopped;
         }
         if !complete {
-            return Refreshed::TooMany;
+            return SnapshotRefresh::TooMany;
         }
         let mut old: HashMap<PathBuf, KnownFile> =
             std::mem::take(&mut self.files).into_iter().map(|known| (known.path.clone(), known)).collect();
@@ -280,7 +280,7 @@ impl Snapshot {
         self.git = git;
         self.files = files;
         self.taken_ns = begun_ns;
-        if stop.load(Ordering::Relaxed) { Refreshed::Stopped } else { Refreshed::Done }
+        if stop.load(Ordering::Relaxed) { SnapshotRefresh::Stopped } else { SnapshotRefresh::Done }
     }
 
     /// What a command changed since the last refresh.
