@@ -182,46 +182,39 @@ impl Raw {
 /// Removes unknown keys: returns the ignored ones, and the lists that seem to deny something, which join the denials.
 fn without_slips(table: &mut toml::Table) -> (Vec<String>, Vec<String>) {
     let known = serde_json::to_value(Raw::default()).unwrap_or_default();
-    let is_known = |key: &str, value: &toml::Value| {
-        known.get(key).is_some() && !(key == "permission" && value.is_table())
-    };
-    let (kept, unknown): (toml::Table, toml::Table) =
-        std::mem::take(table).into_iter().partition(|(key, value)| is_known(key, value));
-    *table = kept;
-    let mut slips: Vec<(String, toml::Table)> = Vec::new();
-    for (key, value) in unknown {
-        match value {
-            toml::Value::Table(lists) => slips.push((format!("{key}."), lists)),
-            value => slips.push((String::new(), toml::Table::from_iter([(key, value)]))),
-        }
-    }
-    if let Some(toml::Value::Table(lists)) = table.get_mut("permissions") {
-        let (kept, unknown) =
-            std::mem::take(lists).into_iter().partition(|(name, _)| LISTS.contains(&&**name));
-        *lists = kept;
-        slips.extend(
-            unknown.into_iter().map(|slip| ("permissions.".to_owned(), toml::Table::from_iter([slip]))),
-        );
-    }
     let (mut ignored, mut held, mut denied) = (Vec::new(), Vec::new(), Vec::new());
-    for (above, lists) in slips {
-        for (name, value) in lists {
-            match value {
-                toml::Value::Array(rules) if fuzzy::nearest_name(&name, LISTS) == Some("deny") => {
-                    denied.extend(rules);
-                    held.push(format!("{above}{name}"));
+    let mut slip = |name: String, list: &str, value: toml::Value| match value {
+        toml::Value::Array(rules) if fuzzy::nearest_name(list, LISTS) == Some("deny") => {
+            denied.extend(rules);
+            held.push(name);
+        }
+        _ => ignored.push(name),
+    };
+    let mut permissions = toml::Table::new();
+    for (key, value) in std::mem::take(table) {
+        let is_known = known.get(&key).is_some();
+        match value {
+            toml::Value::Table(lists) if !is_known || key == "permission" || key == "permissions" => {
+                for (list, value) in lists {
+                    if key == "permissions" && LISTS.contains(&&*list) {
+                        permissions.insert(list, value);
+                    } else {
+                        slip(format!("{key}.{list}"), &list, value);
+                    }
                 }
-                _ => ignored.push(format!("{above}{name}")),
             }
+            value if is_known => drop(table.insert(key, value)),
+            value => slip(key.clone(), &key, value),
         }
     }
-    let none = || toml::Value::from(Vec::<String>::new());
     if !denied.is_empty()
-        && let toml::Value::Table(lists) =
-            table.entry("permissions").or_insert_with(|| toml::Table::new().into())
-        && let toml::Value::Array(deny) = lists.entry("deny").or_insert_with(none)
+        && let toml::Value::Array(deny) =
+            permissions.entry("deny").or_insert_with(|| Vec::<String>::new().into())
     {
         deny.extend(denied);
+    }
+    if !permissions.is_empty() {
+        table.entry("permissions").or_insert(permissions.into());
     }
     (ignored, held)
 }
