@@ -48,9 +48,9 @@ const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] =
     &["base/search", "base/system", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 95_253;
-const MAX_COMMENTS: usize = 7_015;
-const MAX_CORE_CODE: usize = 38_310;
+const MAX_CODE: usize = 95_249;
+const MAX_COMMENTS: usize = 7_016;
+const MAX_CORE_CODE: usize = 38_303;
 
 const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;

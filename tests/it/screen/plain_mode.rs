@@ -24,7 +24,7 @@ fn typed(place: &Workplace, server: &FakeServer, args: &[&str], lines: &str) -> 
 fn a_script_of_lines() {
     let server = FakeServer::start(vec![
         answer().text("I try.").call("Bash", json!({"command": "touch made"})).into(),
-        answer().text("Made **it**.\n\n- one\n- two").into(),
+        answer().text("Made **it**.\n\n- one\n- two\n\n| file | lines |\n|---|---|\n| a.rs | 3 |").into(),
         answer().call("Bash", json!({"command": "touch never"})).into(),
         answer().text("Not made.").into(),
     ]);
@@ -41,6 +41,7 @@ fn a_script_of_lines() {
         "1. Yes, once\n",
         "3. No\n",
         "Made it.\n",
+        "file: a.rs\nlines: 3\n",
         "Denied: use another name",
         "2. ask          ● asks before",
         "permission   auto",

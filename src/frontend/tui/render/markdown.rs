@@ -96,7 +96,7 @@ impl Writer {
             Event::Rule => {
                 self.end_block();
                 self.open_block();
-                let rule = "─".repeat(self.width.min(40));
+                let rule = "─".repeat(if self.theme.is_plain() { 0 } else { self.width.min(40) });
                 self.lines.push(Line::styled(rule, self.theme.dim()));
                 self.gap = true;
             }

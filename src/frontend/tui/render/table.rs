@@ -42,7 +42,8 @@ impl MarkdownTable {
             }
         }
         let room = width.saturating_sub(GAP * columns.saturating_sub(1));
-        if room < widths.iter().map(|width| *width.min(&NARROWEST)).sum() {
+        // A screen reader would read each border aloud, and lose the column's name.
+        if theme.is_plain() || room < widths.iter().map(|width| *width.min(&NARROWEST)).sum() {
             return self.list(width, theme);
         }
         while widths.iter().sum::<usize>() > room {
@@ -94,7 +95,10 @@ impl MarkdownTable {
         let Some((names, rows)) = self.rows.split_first() else { return lines };
         for row in rows {
             if !lines.is_empty() {
-                lines.push(Line::styled("─".repeat(width.min(8)), theme.dim()));
+                lines.push(Line::styled(
+                    "─".repeat(if theme.is_plain() { 0 } else { width.min(8) }),
+                    theme.dim(),
+                ));
             }
             for (name, value) in names.iter().zip(row) {
                 let spans = [name.clone(), vec![Span::styled(": ", theme.dim())], value.clone()].concat();

@@ -68,7 +68,7 @@ pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'s
         }
     }
     let has = |sign: char| kept.iter().any(|part| matches!(part, Part::Row(row) if row.sign == sign));
-    let mut lines = if width >= SIDE_BY_SIDE && has('-') && has('+') {
+    let mut lines = if !theme.is_plain() && width >= SIDE_BY_SIDE && has('-') && has('+') {
         side_by_side(&kept, width, theme)
     } else {
         kept.iter().flat_map(|part| unified(part, width, theme)).collect()
