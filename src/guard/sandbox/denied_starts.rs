@@ -7,8 +7,16 @@ use super::rule_pattern::{fits, mentions};
 use super::spec::Masks;
 use crate::shell::interpret::wrappers::is_shell;
 
-/// The rule that forbids starting a program with these names and arguments.
-pub fn rule_against(masks: &Masks, names: &[String], args: &[String]) -> Option<String> {
+/// These only name files.
+const LISTING: [&str; 3] = ["ls", "find", "du"];
+
+/// The rule that forbids starting a program with these names and arguments; `tree` gives git its work tree.
+pub fn rule_against(
+    masks: &Masks,
+    names: &[String],
+    args: &[String],
+    tree: impl FnOnce() -> Option<String>,
+) -> Option<String> {
     // Shells are judged by what they start, because their arguments are whole scripts.
     if names.iter().any(|name| is_shell(name)) {
         return None;
@@ -19,12 +27,15 @@ pub fn rule_against(masks: &Masks, names: &[String], args: &[String]) -> Option<
         return Some(format!("Bash({pattern})"));
     }
     // `git-show` means `git show`.
-    let mut gits = names.iter().filter_map(|name| match name.strip_prefix("git-") {
-        Some(sub) => GitArguments::read(&[&[sub.to_owned()], args].concat()),
-        None => (name == "git").then(|| GitArguments::read(args)).flatten(),
-    });
-    let shown = gits.find_map(|git| {
-        masks.unread.iter().find(|pattern| contents::shows(pattern, &git, &masks.workspace))
+    let sub = names.iter().find_map(|name| name.strip_prefix("git-").map(str::to_owned));
+    let is_git = sub.is_some() || names.iter().any(|name| name == "git");
+    let git = is_git && !masks.unread.is_empty();
+    let git = git.then(|| tree().into_iter().chain(sub).chain(args.iter().cloned()).collect::<Vec<_>>());
+    let git = git.and_then(|words| GitArguments::read(&words));
+    let shown = masks.unread.iter().find(|pattern| match &git {
+        Some(git) => contents::shows(pattern, git, &masks.workspace),
+        None if is_git || names.iter().any(|name| LISTING.contains(&name.as_str())) => false,
+        None => contents::is_in_objects(pattern, args, &masks.workspace),
     })?;
     Some(format!("Read({shown})"))
 }

@@ -40,23 +40,28 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
     if let Some(name) = hidden_from_git(command, output, cx)
         && cx.shell.is_first("hidden from git")
     {
-        return Some(format!("A rule hides {name} from commands, so git calls it modified; it may not be"));
+        return Some(format!(
+            "A rule hides {name} from commands, so git calls it modified or can't read it; -- . ':(exclude){name}' leaves it out"
+        ));
     }
     let running = cx.shell.jobs.list().iter().any(|job| job.ended.is_none());
     (running && sleeps(command) && cx.shell.is_first("sleep"))
         .then(|| "Use Job with wait_s instead of sleeping".to_owned())
 }
 
-/// A file that git lists as modified only because its content is hidden.
+/// A file that git lists as modified, or fails at, only because its content is hidden.
 fn hidden_from_git<'o>(command: &str, output: &'o str, cx: &ToolCx) -> Option<&'o str> {
     if !command.contains("git") || cx.denied.is_empty() {
         return None;
     }
-    static CHANGED: Pattern =
-        Pattern::new(r"^\s*(?:[MDTRA]{1,2}\s|modified:|deleted:|typechange:|diff --git )");
+    static CHANGED: Pattern = Pattern::new(
+        r"^\s*(?:[MDTRA]{1,2}\s|modified:|deleted:|typechange:|diff --git |error: unable to index|fatal: cannot hash|fatal: Unable to process)",
+    );
     let changed = output.lines().filter(|line| CHANGED.is_match(line));
     let names = changed.filter_map(|line| line.split_whitespace().last());
-    names.map(|name| name.trim_start_matches("b/")).find(|name| cx.denied.hides(&cx.root.join(name)))
+    names
+        .map(|name| name.trim_start_matches("b/").trim_matches('\''))
+        .find(|name| cx.denied.hides(&cx.root.join(name)))
 }
 
 fn missing_program(line: &str) -> Option<String> {

@@ -92,6 +92,17 @@ fn what_may_not_be_read_is_not_shown() {
         ("Read(conf/**)", "$(git --exec-path)/git-cat-file -p HEAD:conf/app.ini", &["auto", "full"]),
         ("Read(conf/**)", "ln -s $(command -v git) git-show; ./git-show HEAD", &["auto"]),
         ("Read(conf/**)", "git init -q b; git -C b pull -q .. main; cat b/conf/*", &["auto"]),
+        (
+            "Read(conf/**)",
+            "mkdir o; export GIT_WORK_TREE=o; git reset --hard; cat o/conf/*",
+            &["auto", "full"],
+        ),
+        ("Read(conf/**)", "git checkout -qf $(git commit-tree HEAD:conf -m x); cat app.ini", &["auto"]),
+        (
+            "Read(conf/**)",
+            "for f in .git/objects/??/*; do python3 -c 'import sys, zlib; print(zlib.decompress(open(sys.argv[1], \"rb\").read()))' $f; done",
+            &["auto"],
+        ),
     ] {
         for level in levels {
             let seen = run(&place(), level, deny, command);
@@ -342,7 +353,11 @@ fn a_commit_takes_along_no_removal_of_hidden_files() {
 
 #[test]
 fn why_git_lists_a_hidden_file_is_told() {
-    for (deny, line) in [("Read(conf/app.ini)", "git status --short"), ("Read(*.ini)", "git status")] {
+    for (deny, line) in [
+        ("Read(conf/app.ini)", "git status --short"),
+        ("Read(*.ini)", "git status"),
+        ("Read(*.ini)", "git add -A"),
+    ] {
         let seen = run(&place(), "auto", deny, line);
         assert!(seen.contains("A rule hides conf/app.ini from commands, so git"), "{seen}");
     }

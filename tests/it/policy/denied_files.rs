@@ -131,7 +131,9 @@ fn history_shows_only_other_files() {
         let seen = run(&place(), level, "Read(conf/**)", show);
         assert!(!seen.contains("mauve") && seen.contains("the user denied it"), "{level}: {seen}");
     }
-    for command in ["git show HEAD:src/a.py", "git log -p src/a.py"] {
+    let same_tree =
+        "GIT_WORK_TREE=. git checkout -q -b q && GIT_DIR=$PWD/.git git stash list && cat src/a.py";
+    for command in ["git show HEAD:src/a.py", "git log -p src/a.py", same_tree] {
         let seen = run(&place(), "auto", "Read(conf/**)", command);
         assert!(seen.contains("x = 1") && !seen.contains("denied"), "{command}: {seen}");
     }

@@ -9,12 +9,13 @@ use base::search::glob::like;
 use base::search::words::listed;
 use base::{file, git_index, path, repository};
 
-const WHOLE_FILES: &str = "checkout-index fast-export mktree unpack-file";
+const WHOLE_FILES: &str =
+    "bundle checkout-index commit-tree daemon fast-export mktree read-tree unpack-file upload-archive";
 const CHANGES: &str = "archive show diff difftool diff-tree diff-index diff-files range-diff format-patch";
 /// These show changes only if an option says so.
 const COMMITS: &str = "log reflog shortlog whatchanged";
 /// They write into a work tree, which may be another one.
-const WRITING: &str = "checkout merge pull read-tree rebase reset restore stash switch";
+const WRITING: &str = "checkout merge pull rebase reset restore stash switch";
 const CHOOSING: &str = "add checkout commit reset restore stash";
 /// Options to show only names and figures.
 const NAMES: &str = "--compact-summary --dirstat --name-only --name-status --no-patch --numstat --quiet --raw \
@@ -33,6 +34,22 @@ const HARMLESS: &str = "--abbrev --abbrev-commit --after --all --all-match --anc
     --topo-order --until --walk-reflogs -E -F -P -R -a -b -g -i -n -q -r -w -z";
 const JOINED: [&str; 6] = ["-S", "-G", "-n", "-M", "-C", "-B"];
 const MAX_INDEX: u64 = 64 * 1024 * 1024;
+
+/// The work tree that git's variables or `--git-dir` give it when it starts in `folder`, as an option.
+pub fn given_tree(
+    args: &[String],
+    folder: &Path,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let names_git = || args.iter().any(|word| name_of(word) == "--git-dir") || variable("GIT_DIR").is_some();
+    let tree = variable("GIT_WORK_TREE").or_else(|| names_git().then(|| ".".to_owned()))?;
+    Some(format!("--work-tree={}", folder.join(tree).display()))
+}
+
+/// Whether the repository's own files hold a matching one: a program may read them as git does.
+pub fn is_in_objects(pattern: &str, args: &[String], workspace: &Path) -> bool {
+    args.iter().any(|word| word.contains(".git/objects")) && !tracked(pattern, workspace).is_empty()
+}
 
 /// Whether it may show a matching file from the repository of `workspace`.
 pub fn shows(pattern: &str, args: &GitArguments, workspace: &Path) -> bool {
@@ -60,7 +77,6 @@ fn may_show(args: &GitArguments, workspace: &Path) -> bool {
             let pattern = usize::from(!args.has("-e -f"));
             args.has("--cached") || words.iter().skip(pattern).any(|word| !is_there(word))
         }
-        "read-tree" => args.has("--prefix"),
         "stash" if matches!(first, "list" | "show") => !is_harmless(args),
         "update-index" => args.has("--cacheinfo --index-info"),
         "worktree" => first == "add",

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::arguments::GitArguments;
+use super::contents;
 use super::guarded::GuardedPaths;
 use super::preview;
 use super::question::GitQuestion;
@@ -119,8 +120,9 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
     let git = GitQuestion::in_place_of(real, &args.own);
     expand_alias(&git, &mut args);
     // The call itself is checked when it starts, but not what an alias stands for.
-    let meant = [&[args.sub.clone()], &args.rest[..]].concat();
-    if let Some(rule) = denied_starts::rule_against(&guarded.masks, &["git".to_owned()], &meant) {
+    let meant = [&args.own, &[args.sub.clone()][..], &args.rest].concat();
+    let tree = || contents::given_tree(&args.own, Path::new(""), |name| std::env::var(name).ok());
+    if let Some(rule) = denied_starts::rule_against(&guarded.masks, &["git".to_owned()], &meant, tree) {
         return Some(denied_starts::told(&rule, &format!("git {}", meant.join(" "))));
     }
     let written = format!("git {}", args.sub);

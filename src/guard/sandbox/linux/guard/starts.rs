@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::as_seen::{open_as, opened_as};
 use crate::sandbox::denied_starts::{UNSEEN, UNSEEN_FILE, rule_against, told};
+use crate::sandbox::git::contents;
 use crate::sandbox::linux::system::{WaitingCall, read_memory};
 use crate::sandbox::spec::Masks;
 
@@ -19,10 +20,9 @@ const MAX_WORDS: usize = 512;
 
 /// Why it may not start.
 pub fn refusal(call: &WaitingCall<'_>, masks: &Masks) -> Option<String> {
-    let (folder, path, words) = match call.number {
-        libc::SYS_execveat => (Some(call.arguments[0]), call.arguments[1], call.arguments[2]),
-        _ => (None, call.arguments[0], call.arguments[1]),
-    };
+    let of_folder = usize::from(call.number == libc::SYS_execveat);
+    let folder = (of_folder == 1).then_some(call.arguments[0]);
+    let [path, words, variables] = [0, 1, 2].map(|at| call.arguments[of_folder + at]);
     let path = match text(call.pid, path) {
         Ok(path) => path,
         // The call itself will fail, or the process is gone.
@@ -49,7 +49,15 @@ pub fn refusal(call: &WaitingCall<'_>, masks: &Masks) -> Option<String> {
     let mut names: Vec<String> = [real, path, called].iter().filter_map(|name| last_part(name)).collect();
     names.dedup();
     let args = words.get(1..).unwrap_or_default();
-    let rule = rule_against(masks, &names, args)?;
+    let tree = || {
+        let variables = words_at(call.pid, variables);
+        let value = |name: &str| {
+            let mut values = variables.iter().filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+            values.next().map(str::to_owned)
+        };
+        contents::given_tree(args, &fs::read_link(format!("/proc/{}/cwd", call.pid)).ok()?, value)
+    };
+    let rule = rule_against(masks, &names, args, tree)?;
     let line = [&names[..1], args].concat().join(" ");
     Some(told(&rule, &line))
 }
