@@ -97,7 +97,7 @@ fn assigned(text: &str) -> Vec<SecretSpan> {
             let rest = &text[bare.end()..];
             let alone = rest.is_empty() || rest.starts_with(['\n', '\r', '\\']);
             let config = alone && is_config_line(ahead, sep.as_str());
-            let passed = sep.as_str() == "=" && is_passed(ahead, &matched["name"]);
+            let passed = matches!(sep.as_str(), "=" | ":-" | "%3D") && is_passed(ahead, &matched["name"]);
             let setting = config && (sep.as_str() == "=" || ahead.to_ascii_lowercase().ends_with("client_"));
             if value::is_bare_secret(&name, shown, config || spaced || passed)
                 || setting && value::is_word_secret(&name, shown)
@@ -276,9 +276,9 @@ mod tests {
             "| password | «hunter2x» |",
             "const clientSecret = `«hunter2x»`;",
             "APP_KEY=«base64:a1B2c3D4e5a1B2c3D4e5=»\n",
-            "smtp_pass=«hunter2x»\n",
-            "psk=\"«hunter2x»\"",
-            "requirepass «hunter2x»\n",
+            "smtp_pass=«hunter2x»\npsk=\"«hunter2x»\"\nrequirepass «hunter2x»\n",
+            "api_key: &str = \"«hunter2x»\"; password = \"\"\"«hunter2x»\"\"\"\npassword: |\n  «hunter2x»\npassword: !!str «hunter2x»\nTOKEN=${TOKEN:-«hunter2x»}",
+            "?a=1&password%3D«hunter2x»; aws configure set aws_secret_access_key «hunter2x»\nhttps://«a1B2c3D4e5a1B2c3D4e5»@github.com/o/r",
             "HEROKU=«HRKU-AAa1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4» «bkua_0123456789abcdef0123456789abcdef01234567»",
             "«nfp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3» «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» «cfut_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5»",
             "https://x.webhook.office.com/webhookb2/0a1b@2c3d/IncomingWebhook/«0123456789abcdef0123456789abcdef/0a1b2c3d»",

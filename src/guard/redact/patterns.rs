@@ -29,7 +29,7 @@ fn token(found: &Captures<'_>) -> Option<PatternMatch> {
     }
 }
 
-pub static ANYWHERE: RuleSet<16> = RuleSet::new([
+pub static ANYWHERE: RuleSet<17> = RuleSet::new([
     Rule::new("PRIVATE", include_str!("private_key.regex"), |found| {
         let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
         let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
@@ -64,9 +64,10 @@ pub static ANYWHERE: RuleSet<16> = RuleSet::new([
     ),
     // An address with only a key, such as Sentry's; or a Mailgun key, but not `cache-key-…`.
     Rule::new("://", r"://([a-f0-9]{32,64})@", in_context),
+    Rule::new("://", r"://([A-Za-z0-9_-]{16,})@", strong),
     Rule::new("key-", r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)", in_context),
     Rule::new(
-        "login requirepass masterauth orepassword eypassword _auth \"auth\" curl mysql mariadb sshpass docker az htpasswd -pass ookie sig= ignature= Security-Token :5432: :3306: :*: nemonic hrase",
+        "login requirepass masterauth bindpw onfigure orepassword eypassword _auth \"auth\" curl mysql mariadb sshpass docker az htpasswd -pass ookie sig= ignature= Security-Token :5432: :3306: :*: nemonic hrase",
         include_str!("in_context.regex"),
         in_context,
     ),

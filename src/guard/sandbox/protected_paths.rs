@@ -133,7 +133,7 @@ mod tests {
         for path in steering.split_whitespace() {
             assert!(steers(Path::new(path)), "{path}");
         }
-        let told = "sub/CLAUDE.md docs/RULES.md Makefile x/conftest.py sub/.envrc .npmrc opencode.json";
+        let told = "sub/CLAUDE.md docs/RULES.md Makefile x/conftest.py Eslint.config.mjs rust-toolchain.toml sub/.envrc .npmrc opencode.json";
         assert!(told.split_whitespace().all(|path| acts_by_name(Path::new(path)).is_some()));
         assert_eq!(acts_by_name(Path::new("a/.x/bin/x")).as_deref(), Some(Path::new("a/.x")));
         assert!(
