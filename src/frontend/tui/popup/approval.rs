@@ -234,8 +234,12 @@ impl Approval {
         };
         let room_for_title = width.saturating_sub(question.len() + counts.len());
         let title = sanitize::reveal(&self.title);
-        // A command that the title cuts matters more than the reason and the choices' full texts.
-        let wanted = if wrap::width(&title) > room_for_title { 2 } else { 0 };
+        // A change, and a command that the title cuts, matter more than the reason and the choices' full texts.
+        let wanted = match wrap::width(&title) > room_for_title {
+            _ if self.is_diff => 3,
+            true => 2,
+            false => 0,
+        };
         let title = text::one_line(&title, room_for_title.saturating_sub(4).max(8));
         let mut head = vec![Line::from(vec![
             Span::styled(question, theme.question()),
@@ -247,7 +251,7 @@ impl Approval {
             head.extend(wrap::wrap_text(&reason, theme.dim(), "  ", "  ", width).into_iter().take(2));
         }
         let (mut foot, caret) = self.foot(width, theme);
-        if self.note.is_none() && (!armed || head.len() + foot.len() > room) {
+        if self.note.is_none() && (!armed || head.len() + wanted + foot.len() > room) {
             foot.truncate(foot.len() - self.help(width, theme).len());
         }
         if self.note.is_none() && 1 + wanted + foot.len() > room {
@@ -400,6 +404,12 @@ mod tests {
         let (lines, _) = long.lines(40, 4, Theme::new(false), false);
         let shown: Vec<String> = lines.iter().map(ToString::to_string).collect();
         assert!(shown[2].contains("file.txt") && shown[3].contains("n no"), "{shown:?}");
+        // A change is shown without the lines before it.
+        let detail = "@@ -1,4 +1,4 @@\n a\n b\n-old\n+new\n c\n".to_owned();
+        let edit = Approval { title: "a.rs".to_owned(), detail, is_diff: true, ..approval(None) };
+        let (lines, _) = edit.lines(60, 5, Theme::new(false), true);
+        let shown: String = lines.iter().map(ToString::to_string).collect();
+        assert!(shown.contains("-old") && shown.contains("+new") && shown.contains("n no"), "{shown}");
     }
 
     #[test]

@@ -50,8 +50,12 @@ fn change_at(parts: &[Part], at: usize) -> (usize, usize) {
 pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'static>> {
     let text = sanitize::clean(diff);
     let (mut parts, language) = parse(&text);
+    // What doesn't fit begins with the lines before the change.
+    let context = parts.iter().take_while(|part| matches!(part, Part::Row(row) if row.sign == ' ')).count();
+    let before = context.min(parts.len().saturating_sub(cap));
+    parts.drain(..before);
     mark(&mut parts, cap.min(COLORED_LINES));
-    let mut hidden = both_sides(&mut parts, cap, width);
+    let mut hidden = before + both_sides(&mut parts, cap, width);
     color(&mut parts, language, cap, theme);
     let mut shown = 0;
     let mut kept = Vec::new();
