@@ -307,7 +307,7 @@ fn a_server_named_by_settings_is_used_or_refused() {
     let own = format!("base_url={url}");
     let codex = format!("model_providers.local.base_url={url:?}");
     for (settings, code, said) in [
-        (&["provider=chat", &own, "context_window=64000"][..], 0, ""),
+        (&["provider = chat", &own, "context_window=64000"][..], 0, ""),
         (&["model_provider=local", &codex, "model_providers.local.env_key=\"MY_KEY\""], 0, ""),
         (&["model_provider=azure", &codex], 2, "address isn't given"),
     ] {

@@ -172,6 +172,7 @@ fn with_continue(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 /// `key=value`, where the value is TOML or a word.
 fn setting(text: &str) -> Option<(String, String)> {
     let (key, value) = text.split_once('=')?;
+    let (key, value) = (key.trim(), value.trim());
     let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "._-\"".contains(c));
     let value = serde_json::from_str(value).unwrap_or_else(|_| value.trim_matches('\'').to_owned());
     is_key.then(|| (key.to_owned(), value))

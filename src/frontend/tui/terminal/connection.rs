@@ -12,9 +12,10 @@ const LEAST: usize = 1_500;
 const FAST: usize = 10_000;
 const FAST_PART: usize = 8_192;
 /// More than the way to the screen can hold: this much in this time, without a blocked write, shows that a connection
-/// is faster. One that didn't answer, as on a busy machine, shows it with less.
-const PROOF: usize = 48_000;
-const PROOF_TIME: Duration = Duration::from_secs(4);
+/// is faster, by this factor.
+const PROOF: (usize, Duration, usize) = (48_000, Duration::from_secs(4), 4);
+/// For one that didn't answer, as on a busy machine.
+const SLOW_PROOF: (usize, Duration, usize) = (24_000, Duration::from_secs(30), 2);
 const FASTEST: usize = 1_000_000;
 /// Approximate escape sequences of a styled span.
 const SPAN_BYTES: usize = 12;
@@ -93,12 +94,12 @@ impl Connection {
                 ahead = STILL_WAITING;
             }
         }
-        self.free = self.free.filter(|(since, _)| took <= BLOCKED && now - *since < PROOF_TIME);
+        let (proof, time, factor) = if self.slow { SLOW_PROOF } else { PROOF };
+        self.free = self.free.filter(|(since, _)| took <= BLOCKED && now - *since < time);
         let (_, written) = self.free.get_or_insert((now, 0));
         *written += bytes;
-        let proof = if self.rate < FAST { self.rate * 3 } else { PROOF };
         if *written >= proof && !self.measured {
-            (self.rate, self.free) = ((self.rate * 4).min(FASTEST), None);
+            (self.rate, self.free) = ((self.rate * factor).min(FASTEST), None);
             self.slow &= self.rate < FAST;
         }
         let pause = Duration::from_millis((1_000 * ahead / self.rate) as u64);
@@ -133,7 +134,7 @@ mod tests {
         let print = |speed: Speed, parts: usize| {
             let (mut connection, mut now) = (speed.connection(), Instant::now());
             for _ in 0..parts {
-                let part: usize = connection.part(&mut lines(200)).iter().map(Line::width).sum();
+                let part: usize = connection.part(&mut lines(100)).iter().map(Line::width).sum();
                 now += connection.pause(part, Duration::ZERO, now);
             }
             (connection.pause(8_192, Duration::ZERO, now), connection.is_slow())
@@ -141,8 +142,8 @@ mod tests {
         assert_eq!(print(Speed::Fast, 1), (SLOW_FRAME, false));
         assert_eq!(print(Speed::Fast, 40), (PROGRESS_FRAME, false));
         assert!(print(Speed::Unknown, 1).1);
-        assert_eq!(print(Speed::Unknown, 80), (PROGRESS_FRAME, false));
-        assert!(print(Speed::Slow(3_000), 80).1, "what was measured counts");
+        assert_eq!(print(Speed::Unknown, 400), (PROGRESS_FRAME, false));
+        assert!(print(Speed::Slow(3_000), 400).1, "what was measured counts");
         let (mut seldom, start) = (Speed::Fast.connection(), Instant::now());
         let mut pauses =
             (0..100).map(|second| seldom.pause(8_192, Duration::ZERO, start + Duration::from_secs(second)));
