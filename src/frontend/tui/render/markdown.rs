@@ -1,6 +1,6 @@
 //! Renders the model's Markdown as wrapped, styled lines.
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -45,6 +45,7 @@ struct Writer {
     /// The scanner's state if the first code block is a continuation.
     goes_on: Option<State>,
     link: Option<(String, usize)>,
+    in_brackets: bool,
     table: Option<MarkdownTable>,
     gap: bool,
 }
@@ -79,6 +80,14 @@ impl Writer {
 
     fn event(&mut self, event: Event<'_>) {
         match event {
+            // `<REDACTED:key-1>` or `<line:column>`: no address, so the brackets stay.
+            Event::Start(Tag::Link { link_type: LinkType::Autolink, dest_url, .. })
+                if !dest_url.contains("://") =>
+            {
+                self.in_brackets = true;
+                self.text("<", self.style());
+            }
+            Event::End(TagEnd::Link) if std::mem::take(&mut self.in_brackets) => self.text(">", self.style()),
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => match self.code.as_mut() {
@@ -363,6 +372,14 @@ mod tests {
 
         end
         "#);
+    }
+
+    #[test]
+    fn what_only_looks_like_an_address_keeps_its_brackets() {
+        assert_eq!(
+            shown("Key <REDACTED:token-2>, see <https://a.b>.", 60),
+            "Key <REDACTED:token-2>, see https://a.b."
+        );
     }
 
     #[test]
