@@ -24,7 +24,6 @@ pub fn openai(params: &Params) -> Option<Value> {
     Some(json!({"type": "json_schema", "name": NAME, "schema": schema, "strict": strict}))
 }
 
-/// For Chat Completions.
 pub fn openai_chat(params: &Params) -> Option<Value> {
     let Value::Object(mut format) = openai(params)? else { return None };
     let kind = format.shift_remove("type");

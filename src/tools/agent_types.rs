@@ -13,7 +13,6 @@ pub struct AgentType {
     pub description: Cow<'static, str>,
     /// Tools listed by a user-defined type; `None` if the other fields decide.
     pub tools: Option<Vec<&'static str>>,
-    /// Read-only agents can run in parallel.
     pub only_reads: bool,
     pub light: bool,
     pub own_tree: bool,

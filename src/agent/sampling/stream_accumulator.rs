@@ -9,7 +9,6 @@ use base::model::stream::StreamEvent;
 use base::model::usage::{FinishReason, Usage};
 use base::protocol::event::Event;
 
-/// Finish reason, and the usage reported by the server.
 pub type StreamEnd = (FinishReason, Option<Usage>);
 
 pub struct StreamAccumulator {

@@ -41,7 +41,6 @@ pub struct Conversation {
     log: Option<SessionLog>,
     /// The chosen model isn't in the log yet because there is no file.
     model_unwritten: bool,
-    /// Rounds of the open or last goal.
     rounds: Vec<GoalRound>,
 }
 

@@ -57,7 +57,6 @@ pub fn begin(goal: Goal, agent: &mut Agent, events: &Events) -> Option<TurnOpeni
     Some(TurnOpening::Message(goal.text))
 }
 
-/// The opening of the next round, if a goal is open.
 pub fn next(agent: &mut Agent, events: &Events) -> Option<TurnOpening> {
     if agent.conversation.state.history.goal().is_none() {
         notice(events, Level::Warning, goal::none_open());

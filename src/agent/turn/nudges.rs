@@ -114,7 +114,6 @@ impl Nudges {
     ) -> Result<bool, TurnError> {
         let Agent { conversation, dispatcher, input, limits, .. } = &*agent;
         let reads_only = dispatcher.policy.mode().only_reads();
-        // A goal has its own check.
         let has_goal = conversation.state.history.goal().is_some();
         if input.sub_agent || has_goal || !limits.nudges || reads_only || !limits.leave_room(steps) {
             return Ok(false);

@@ -49,7 +49,6 @@ pub fn first_form(conversation: &mut Conversation, window: &ContextWindow) -> Re
     }
 }
 
-/// Pictures follow all results of a reply.
 pub fn record_pictures(conversation: &mut Conversation, cx: &ToolCx) -> Result<(), LogError> {
     images::record(conversation, cx).map(drop)
 }

@@ -29,7 +29,6 @@ pub struct RuleSource {
     pub folder: Option<PathBuf>,
 }
 
-/// The rules in Claude Code's settings.
 pub fn claude_lists(settings: &Value) -> PermissionLists {
     let list = |name: &str| {
         let all = settings["permissions"][name].as_array().into_iter().flatten();

@@ -141,7 +141,6 @@ pub enum Origin {
     Server,
     /// Learned when the server refused a request as too long.
     Error,
-    /// Recorded in the session.
     Session,
     Default,
 }

@@ -93,7 +93,6 @@ pub enum Event {
     },
     /// The level in effect.
     Permission(Permission),
-    /// The mode in effect.
     Mode(Mode),
     /// The agent waits for an answer.
     Ask {
@@ -104,7 +103,6 @@ pub enum Event {
     AskClosed {
         id: QuestionId,
     },
-    /// Answers a request of the host program.
     HostAnswer {
         id: String,
         answer: Result<Value, String>,
@@ -125,7 +123,6 @@ pub enum Event {
     },
     /// Sent on `ListSessions` and after each change.
     Sessions(Vec<SessionRow>),
-    /// Sent on `PreviewSession`.
     SessionPreview {
         session: String,
         messages: Vec<PreviewMessage>,
@@ -161,9 +158,7 @@ pub enum Event {
     Changes(Changes),
     /// Newest first.
     RewindPoints(Vec<RewindPoint>),
-    /// Sent on `PreviewRewind`.
     RewindPreview(RewindPreview),
-    /// What a rewind did.
     Rewound(RewindDone),
     /// Paths relative to the workspace, `/`-separated, folders with a trailing `/`; most useful first.
     Files(Arc<[String]>),

@@ -44,7 +44,6 @@ impl RunLog {
         Ok(Self { file, run, begun: Vec::new() })
     }
 
-    /// Continues at the last `lines` lines.
     pub fn skip_to_last(&mut self, lines: usize) -> Result<(), Failure> {
         let size = self.file.seek(SeekFrom::End(0))?;
         let from = size.saturating_sub(PIECE);

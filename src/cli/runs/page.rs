@@ -47,7 +47,6 @@ pub struct RunPage {
 
 impl RunPage {
     pub async fn of(run: Run) -> Self {
-        // Not all folders are repositories.
         let branches = git::branches(&run.record.folder, "mycode/each/").await.unwrap_or_default();
         let figures = state::figures(&run);
         let ended = run.end.map_or_else(

@@ -49,7 +49,6 @@ fn unnumbered(body: &str, from: u64) -> Option<Vec<&str>> {
     numbered.map(|(number, line)| line.strip_prefix(&*number.to_string())?.strip_prefix('\t')).collect()
 }
 
-/// Applies `diff` to the lines from number `from` on.
 fn patch<'a>(lines: &mut Vec<&'a str>, from: &mut u64, diff: &'a str) -> Option<()> {
     for hunk in diff.split("\n@@ -").skip(1) {
         let (head, body) = hunk.split_once('\n')?;

@@ -49,7 +49,6 @@ pub fn may_import(real: &Path, root: &Path) -> bool {
     real.starts_with(root) && !secret_paths::is_named_secret(real) && !real.iter().any(|name| name == ".git")
 }
 
-/// The text with code and comments blanked out.
 fn without_code(text: &str) -> String {
     let mut out = text.as_bytes().to_vec();
     for (event, range) in Parser::new(text).into_offset_iter() {

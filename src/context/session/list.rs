@@ -178,7 +178,6 @@ fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<SessionRow> 
     Ok(row)
 }
 
-/// The start of the user's message on this line of a log, even if the line is cut off.
 fn message_start(line: &[u8]) -> Option<String> {
     const TEXT: &[u8] = br#","item":{"user":{"text":"#;
     let start = line.strip_prefix(br#"{"item":{"id":"#)?;

@@ -11,7 +11,6 @@ use crate::commits::similar;
 /// A moved file is matched only if at most this many files have its name.
 const MAX_NAMESAKES: usize = 4;
 
-/// The name of what a test covers, from the test's path.
 pub fn tested_name(path: &str) -> &str {
     let stem = stem_of(path);
     let bare = ["test_", "tests_"].iter().find_map(|mark| stem.strip_prefix(mark)).unwrap_or(stem);

@@ -72,7 +72,6 @@ impl PrintQueue {
         lines
     }
 
-    /// The kind of the entry before the last `count`.
     pub fn kind_before(&self, count: usize) -> Option<TranscriptKind> {
         let at = self.entries.len().checked_sub(count + 1)?;
         self.entries.get(at).map(TranscriptEntry::kind)

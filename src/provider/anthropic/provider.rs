@@ -49,7 +49,6 @@ impl Dialect for AnthropicDialect {
     }
 }
 
-/// The endpoint for `path`, such as `models`.
 pub fn get_endpoint(settings: &ProviderSettings, path: &str) -> Result<Endpoint, ProviderError> {
     let url = url(&settings.base_url)?.replace("/messages", &format!("/{path}"));
     let key = settings.api_key.as_ref();

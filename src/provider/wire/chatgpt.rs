@@ -29,7 +29,6 @@ const RESOURCE: &str = "https://api.openai.com/v1";
 const SCOPES: &str = "openid profile email offline_access resource.invoke chatgpt.tokens.use.direct";
 /// Without this scope, a sign-in only identifies the user.
 const PLAN: &str = "chatgpt.tokens.use.direct";
-/// The client id for registering a new client.
 const NEW_CLIENT: &str = "dynamic_agent_client";
 pub const PATH: &str = "/auth/callback";
 

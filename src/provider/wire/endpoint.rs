@@ -27,7 +27,6 @@ pub struct Endpoint {
     display_url: String,
     headers: HeaderMap,
     key: Option<Secret>,
-    /// The source of the key, and the header for it.
     source: Option<(KeySource, KeyHeader)>,
     client: OnceLock<Client>,
     /// An earlier request may have left a connection open.

@@ -152,7 +152,6 @@ impl Steps {
                 "extra": {"cache_write_tokens": usage.cache_write, "reasoning_tokens": usage.reasoning},
             }))
         }));
-        // An empty reply isn't shown.
         if reply.text.is_empty() && reply.reasoning.is_empty() && reply.calls.is_empty() {
             self.reply = None;
         }

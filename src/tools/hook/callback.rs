@@ -13,7 +13,6 @@ use super::settings::CALLBACKS;
 use base::config::trusted::agent_files::AgentFile;
 use base::protocol::host::HostProgram;
 
-/// The hooks of an `initialize` request, as a settings file.
 pub fn settings(hooks: &Value) -> AgentFile {
     let groups = |groups: &Value| -> Value {
         let group = |group: &Value| {

@@ -196,7 +196,6 @@ fn tell(conversation: &mut Conversation, about: ReminderTopic, text: String) -> 
     conversation.remind(about, text).map(drop)
 }
 
-/// The last reminder about a topic, if it is still sent.
 fn last(conversation: &Conversation, about: ReminderTopic) -> Option<(ItemId, Arc<str>)> {
     let entries = conversation.state.history.entries().iter().rev().filter(|entry| entry.message().is_some());
     entries.into_iter().find_map(|entry| match &*entry.item {

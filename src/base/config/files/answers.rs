@@ -96,7 +96,6 @@ fn change(
     })
 }
 
-/// Copies a project's answers to a copy of the project.
 pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
     let (of_project, of_copy) = (path(project_state), path(copy_state));
     match std::fs::copy(of_project, &of_copy) {

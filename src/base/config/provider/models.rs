@@ -253,7 +253,6 @@ fn blocks() -> impl Iterator<Item = &'static str> {
     SHIPPED.split("[[models]]").skip(1)
 }
 
-/// The names of a shipped row, its own name first.
 fn names(text: &'static str) -> impl Iterator<Item = &'static str> {
     let says = |line: &&str| ["name = ", "family = ", "aliases = "].iter().any(|key| line.starts_with(key));
     text.lines().filter(says).flat_map(|line| line.split('"').skip(1).step_by(2))

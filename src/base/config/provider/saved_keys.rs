@@ -47,7 +47,6 @@ pub enum KeyState {
 pub struct SavedKeys(BTreeMap<String, Secret>);
 
 impl SavedKeys {
-    /// `folder` is the user's configuration folder.
     pub fn read(folder: &Path) -> Result<Self, ConfigError> {
         let path = folder.join(FILE_NAME);
         let refused = |why: &dyn std::fmt::Display| {

@@ -102,7 +102,6 @@ impl HostLink {
         }
     }
 
-    /// The line for a request; its response answers `waiting`.
     pub fn ask(&mut self, request: Value, waiting: Unanswered) -> Value {
         let id = text::uuid();
         match waiting {

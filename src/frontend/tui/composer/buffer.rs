@@ -122,7 +122,6 @@ impl Buffer {
             EditCommand::CutSpacedWordLeft => self.cut(self.spaced_word_start(), cursor),
             EditCommand::CutWordRight => self.cut(cursor, self.word_end()),
             EditCommand::CutToEnd => {
-                // At the end of a line, removes the line break.
                 let end = grapheme::line_end(&self.text, cursor);
                 self.cut(cursor, if end == cursor { grapheme::next(&self.text, end) } else { end });
             }

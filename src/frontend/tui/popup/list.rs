@@ -237,7 +237,6 @@ pub fn heading(title: &str, rest: &str, width: usize, theme: Theme) -> Line<'sta
     Line::from(vec![title, Span::styled(wrap::clip(rest, room), theme.dim())])
 }
 
-/// Facts in columns; the text gets the rest of the width.
 pub fn columns(facts: Span<'static>, text: &str, style: Style, width: usize) -> Vec<Span<'static>> {
     let room = width.saturating_sub(wrap::width(&facts.content));
     vec![facts, Span::styled(wrap::clip(text, room), style)]

@@ -33,7 +33,6 @@ fn all(list: &str) -> Vec<Value> {
     calls.map(|call| json!({"syscall": call})).collect()
 }
 
-/// An argument's number, the comparison, and the value.
 fn argument(number: u8, operator: Value, value: u64) -> Value {
     // The kernel reads only 32 bits of these, so the filter must as well.
     json!({"index": number, "type": "dword", "op": operator, "val": value})

@@ -25,7 +25,6 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 pub struct RunPlace<'a> {
     pub id: &'a str,
     pub started_in: Option<&'a Path>,
-    /// The id for a new session.
     pub session: &'a str,
 }
 

@@ -34,7 +34,6 @@ pub struct Vim {
     last_find: Option<Find>,
     /// The text last cut or copied, and whether it's linewise.
     register: (String, bool),
-    /// The last complete change and the current one, for `.`.
     last_change: Vec<Step>,
     recording: Vec<Step>,
     /// Undo depth before the current change, which is undone as a whole.
