@@ -41,7 +41,7 @@ fn tools_as_the_model_sees_them() {
     MultiEdit(path, edits): Several edits to one file, in order, all or nothing.
     TodoWrite(todos, summary?): Replace the todo list.
     Locate(query?, with?, k?): Rank the files that a task or question is about, with their best lines. Cheaper than searching by hand. `with`: files you will change; adds their tests, callers and what changes with them.
-    Recall(id?, query?, agent?, offset?): Get back what was shortened or archived: by id, an original; by query, search this session and what earlier sessions changed; agent may name a session.
+    Recall(id?, query?, agent?, offset?): Get back what was shortened or archived by id, or search this session and earlier changes by query. agent: another agent or session.
     Note(action?, id?, query?, type?, title?, content?, tags?, files?, limit?): Project notes that outlive the session: what took time to learn or others must know. delete archives.
     Job(id?, wait_s?, stop?): List background jobs; with id, new output; with wait_s (up to 600), wait for the end (without id: of any); with stop, end it.
     Task(type, prompt, description?, model?, resume?, isolation?, background?): Delegate a self-contained task to a sub-agent with its own context window; only its answer comes back. For broad searches, or work that would fill your context. It can't see this conversation, so include everything it needs. Independent ones in one reply run in parallel; those that change files need isolation for that (a worktree; changes become a branch). background: the answer comes later.
