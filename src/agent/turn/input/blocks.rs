@@ -87,7 +87,7 @@ const FROM_BEFORE: [&str; 2] = ["notes", "earlier work"];
 /// The user pressed Esc before the message was complete.
 pub struct Interrupted;
 
-/// Expands the message's command and appends its blocks to it. Returns which of [`FROM_BEFORE`] there are.
+/// Expands the message's command and appends its blocks to it. Returns which of `FROM_BEFORE` there are.
 pub async fn append(
     message: &mut UserMessage,
     inputs: &mut BlockInputs<'_>,
