@@ -1,5 +1,5 @@
 //! The options of `codex exec`, as its source (`codex-rs/exec/src/cli.rs`, November 2026) and `@openai/codex-sdk` 0.163.0 have
-//! them.
+//! them; its servers' settings as in developers.openai.com/codex/config-sample (read 2026-11-29).
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

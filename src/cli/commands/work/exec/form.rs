@@ -136,8 +136,12 @@ impl FormArgs {
         if let Some(address) = settings["env"]["ANTHROPIC_BASE_URL"].as_str() {
             model.provider.get_or_insert(ProviderKind::Anthropic);
             model.base_url.get_or_insert_with(|| address.to_owned());
-        } else if settings.get("env").is_some() {
-            report::note("--settings: env is not used; set the variables for mycode itself");
+        }
+        let mut names = settings["env"].as_object().into_iter().flat_map(|env| env.keys());
+        if names.any(|name| name != "ANTHROPIC_BASE_URL") {
+            report::note(
+                "--settings: env is used for ANTHROPIC_BASE_URL only; set the other variables for mycode itself",
+            );
         }
         Ok(())
     }
