@@ -47,7 +47,7 @@ impl Limits {
         Self::of_bytes(window_tokens * 4 / 10)
     }
 
-    /// The `calls` of one reply share half of the free room, but none gets more than a quarter of the window.
+    /// The `calls` that are left of a reply share half of the free room, but none gets more than a quarter of the window.
     pub fn for_reply(window_tokens: u64, free_tokens: u64, calls: u64) -> Self {
         if window_tokens <= TINY_WINDOW_TOKENS {
             return Self::for_window(window_tokens);

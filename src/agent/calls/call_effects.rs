@@ -18,7 +18,7 @@ use guard::redact::detector::TextSource;
 use guard::sandbox::protected_paths;
 use guard::shell::interpret::call::Call;
 use tools::cx::ToolCx;
-use tools::file::watch::{self, ChangedBy};
+use tools::file::watch::{self, ChangedBy, DiskChanges};
 use tools::ports::ProgressSink;
 
 /// Records the files for undo. Returns `false` if interrupted: the command must not run then, as it couldn't be undone.
@@ -88,13 +88,13 @@ pub async fn after_hooks(cx: &ToolCx, hooked: Hooked, envelope: &mut Envelope, c
     if changes {
         after_command(cx, &control.events).await;
         if let Some(news) = changed(cx, None).await {
-            result::add_block(envelope, &format!("<system-reminder>{news}</system-reminder>"));
+            result::add_block(envelope, &format!("<system-reminder>{}</system-reminder>", news.text));
         }
     }
 }
 
 /// Changes on disk to files that the model has seen, by this command or by others.
-pub async fn changed(cx: &ToolCx, by: Option<(&Arc<ToolCall>, &Envelope)>) -> Option<String> {
+pub async fn changed(cx: &ToolCx, by: Option<(&Arc<ToolCall>, &Envelope)>) -> Option<DiskChanges> {
     let by = by.map_or(ChangedBy::Others, |(call, printed)| {
         let args = call.parsed_args().unwrap_or_default();
         let command = args["command"].as_str().unwrap_or_default();

@@ -173,7 +173,11 @@ impl Dispatcher {
         let mut results = Vec::with_capacity(calls.len());
         for (call, mut envelope) in calls.iter().zip(envelopes) {
             if is_command {
-                news.extend(call_effects::changed(&self.cx, changes.then_some((call, &envelope))).await);
+                let changed = call_effects::changed(&self.cx, changes.then_some((call, &envelope))).await;
+                if let Some(changed) = changed {
+                    envelope.data.set_outdated(changed.outdated);
+                    news.push(changed.text);
+                }
             }
             let found = self.cx.language_servers.after_edits(&control.cancel).await;
             for news in news.drain(..).chain(found) {
@@ -282,7 +286,7 @@ impl Dispatcher {
         }
     }
 
-    fn name(&self, call: &ToolCall) -> Arc<str> {
+    pub fn name(&self, call: &ToolCall) -> Arc<str> {
         self.resolve(call, call.parsed_args().unwrap_or_default())
             .map_or_else(|_| Arc::clone(&call.name), |(tool, _)| tool.name().into())
     }
@@ -473,7 +477,7 @@ impl Dispatcher {
     }
 
     pub async fn file_news(&self) -> Option<String> {
-        call_effects::changed(&self.cx, None).await
+        Some(call_effects::changed(&self.cx, None).await?.text)
     }
 
     pub fn root(&self) -> &Arc<PathBuf> {

@@ -69,7 +69,7 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
         // `claimed_tests` has the same cause.
         let is_told = facts.iter().any(|fact| fact.name == "claimed_tests");
         facts.extend(unchecked(work, &changes, can_check).filter(|_| !is_told));
-        facts.extend(open_todos(cx));
+        facts.extend(open_todos(cx).filter(|_| work.uses("TodoWrite")));
     }
     facts.truncate(MOST_LINES);
     facts
@@ -97,7 +97,7 @@ pub fn false_reports(
 pub fn reminder(facts: &[Fact]) -> String {
     let lines: String = facts.iter().map(|fact| format!("\n- {}", fact.line)).collect();
     format!(
-        "Before you finish, here is what this run shows:{lines}\nFix it, or say in your answer why it is fine as it is."
+        "Before you finish, here is what this run shows:{lines}\nFix it, or say why it is fine as it is. Only your last reply counts as the answer, so put all of it there."
     )
 }
 

@@ -331,7 +331,6 @@ impl<'a> Turn<'a> {
     async fn run_calls(&mut self, reply: &ModelReply) -> Result<(), TurnError> {
         let Agent { conversation, window, dispatcher, .. } = &mut *self.agent;
         let (calls, cut) = reply.split_at_cut();
-        let limits = window.sizes(conversation).limits_of_results(calls.len());
         dispatcher.announce_waiting(calls, &self.control.events);
         let mut touched = Vec::new();
         let mut failed_edit = None;
@@ -345,6 +344,10 @@ impl<'a> Turn<'a> {
             if watched {
                 window.prompt.before_command(dispatcher.root()).await;
             }
+            let waiting = queue.carried.iter().map(|grouped| &grouped.call).chain(queue.rest);
+            let left = group.iter().map(|grouped| &grouped.call).chain(waiting);
+            let long = left.filter(|call| !results::is_brief(&dispatcher.name(call))).count();
+            let limits = window.sizes(conversation).limits_of_results(long);
             let next = queue.carried.as_mut();
             let results = dispatcher.run_group(group, next, limits, self.control).await;
             if watched {

@@ -225,6 +225,11 @@ impl WorkLog {
         })
     }
 
+    /// Whether this turn called the tool.
+    pub fn uses(&self, tool: &str) -> bool {
+        self.of_turn().any(|(_, event)| matches!(event, WorkEvent::Called(call) if &*call.tool == tool))
+    }
+
     pub fn first_change(&self) -> Option<ItemId> {
         self.of_turn().find_map(|(id, event)| matches!(event, WorkEvent::Changed(_)).then_some(id))
     }

@@ -205,6 +205,18 @@ impl Facts {
         files.as_deref().unwrap_or_default()
     }
 
+    pub fn outdated(&self) -> &[String] {
+        self.command().and_then(|command| command.outdated.as_deref()).unwrap_or_default()
+    }
+
+    pub fn set_outdated(&mut self, files: Vec<String>) {
+        if let Observation::Command(command) = &mut *self.observation
+            && !files.is_empty()
+        {
+            command.outdated = Some(files);
+        }
+    }
+
     pub fn set_changed(&mut self, mut files: Vec<String>) {
         const LISTED: usize = 50;
         files.truncate(LISTED);

@@ -102,6 +102,8 @@ pub struct Command {
     pub output_lines: Option<u64>,
     /// Files of the workspace that it changed, if worth listing.
     pub changed: Option<Vec<String>>,
+    /// Files seen before that it changed by more than the answer shows.
+    pub outdated: Option<Vec<String>>,
     pub check: Option<Check>,
 }
 

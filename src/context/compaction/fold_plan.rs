@@ -221,10 +221,29 @@ impl<'a> FoldPlan<'a> {
                         self.fold_all(&step.after);
                     }
                 }
+                if last.is_some() {
+                    let past = step.after.iter().copied().filter(|at| self.is_past(*at, finished));
+                    self.fold_all(&past.collect::<Vec<_>>());
+                }
             }
             if finished && round.steps.first().is_some_and(|step| self.is_folded(step)) {
                 self.fold_all(&round.lead);
             }
+        }
+    }
+
+    /// A state of the to-do list before the newest, or a nudge of a turn that has ended.
+    fn is_past(&self, at: usize, finished: bool) -> bool {
+        let topic = |entry: &HistoryEntry| match &*entry.item {
+            Item::Reminder(reminder) => Some(reminder.about),
+            _ => None,
+        };
+        match topic(&self.entries[at]) {
+            Some(ReminderTopic::Todos) => {
+                self.entries[at + 1..].iter().any(|later| topic(later) == Some(ReminderTopic::Todos))
+            }
+            Some(about) => finished && about.is_nudge(),
+            None => false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The program's note in place of folded steps: what the agent said, changed, read and ran. Only facts from the
 //! log, each with its item; nothing that could be mistaken for a file's text. Pure.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::renewed;
 use super::thresholds::Thresholds;
@@ -207,7 +207,7 @@ fn action(result: &ToolResult, call: Option<&ToolCall>) -> (String, String) {
     };
     let subject = match &*envelope.data.observation {
         Observation::Command(Command { command: Some(command), .. }) => {
-            format!("`{}`", text::one_line(command, COMMAND_CHARS))
+            format!("`{}`", text::one_line(&without_scripts(command), COMMAND_CHARS))
         }
         Observation::Search(Search { pattern: Some(pattern), path, .. }) => {
             let place = path.as_deref().map(|path| format!(" in {path}")).unwrap_or_default();
@@ -247,16 +247,33 @@ fn values(call: &ToolCall) -> Option<String> {
     Some(values.collect::<Vec<_>>().join(" "))
 }
 
-/// A command that succeeded may print source code after its result, so what passed goes before what looks like an error.
+/// The command without the texts of its heredocs: what ran stands around them.
+fn without_scripts(command: &str) -> String {
+    static HEREDOC: Pattern = Pattern::new(r#"<<-?\s*['"\\]?(\w+)"#);
+    let mut ends: VecDeque<String> = VecDeque::new();
+    let mut kept: Vec<&str> = Vec::new();
+    for line in command.lines() {
+        match ends.front() {
+            Some(end) if line.trim() == end => drop(ends.pop_front()),
+            Some(_) => {}
+            None => {
+                kept.push(line);
+                ends.extend(HEREDOC.captures_iter(line).map(|found| found[1].to_owned()));
+            }
+        }
+    }
+    kept.join("\n")
+}
+
+/// A command that succeeded may print source code after its result: there only a count or its last line tells.
 fn telling_line(body: &str, failed: bool) -> Option<&str> {
     static FRAME: Pattern = Pattern::new(r#"^(\d+: \w|at \S+[:/(]|File ")"#);
-    static PASSED: Pattern = Pattern::new(r"\b\d+ (?:tests? )?pass(?:ed|ing)\b");
+    static COUNT: Pattern = Pattern::new(r"\b\d+ (?:tests? )?(?:pass|fail)(?:ed|ing)\b");
     // A line that ends with a colon only introduces the next one.
     let tells = |line: &&str| !line.is_empty() && !line.ends_with(':') && !FRAME.is_match(line);
     let lines = || body.lines().map(|line| line.trim_matches(['=', ' ', '\t'])).filter(tells);
-    let passed = lines().rfind(|line| PASSED.is_match(line)).filter(|_| !failed);
-    passed
-        .or_else(|| lines().rfind(|line| lines::is_error(line) || PASSED.is_match(line)))
+    lines()
+        .rfind(|line| COUNT.is_match(line) || failed && lines::is_error(line))
         .or_else(|| lines().next_back())
 }
 
@@ -379,6 +396,14 @@ mod tests {
         let output = "== 4 passed in 0.1s ==\n12:test:\n    assert error == 0\n14-";
         let told = note(&[entry(1, "Bash", tested.with_body("output", output))]);
         assert!(told.ends_with(" → 4 passed in 0.1s]"), "not the source below it: {told}");
+        let script =
+            "cat > /tmp/fix.py <<'PY'\nimport os\nPY\npython /tmp/fix.py; cat <<A <<-B\na\nA\nb\n\tB\nls";
+        let ran = Envelope::success("").with("command", script).with("exit_code", 0);
+        let check = serde_json::json!({"name": "python /tmp/fix.py", "kind": "run", "decides": false});
+        let ran = ran.with("check", check).with_body("output", "it._instance = error.instance\n{'a': 1}");
+        let told = note(&[entry(1, "Bash", ran)]);
+        let only_commands = "`cat > /tmp/fix.py <<'PY' python /tmp/fix.py; cat <<A <<-B ls` → {'a': 1}]";
+        assert!(told.ends_with(only_commands), "{told}");
     }
 
     #[test]

@@ -133,7 +133,8 @@ fn is_named(path: &str, message: &str) -> bool {
 pub const STALE_WEIGHT: f64 = 10_000.0;
 
 /// Edits that failed before another edit of the same file, and stale views: a later view covers the same or a wider
-/// range, the file was rewritten, or it was changed and a later view shows at least half of the range.
+/// range, the file was rewritten or a command changed more of it than was shown, or it was changed and a later view shows
+/// at least half of the range.
 pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
     let mut later: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
     let mut changed: HashMap<&str, bool> = HashMap::new();
@@ -151,6 +152,9 @@ pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
         }
         if let Some((path, whole)) = changed_path(&entry.item) {
             *changed.entry(path).or_default() |= whole;
+        }
+        if let Item::ToolResult(result) = &*entry.item {
+            changed.extend(result.envelope.data.outdated().iter().map(|path| (path.as_str(), true)));
         }
         // A view sent in a smaller form can't become stale or replace another.
         if entry.form() > FormName::Filtered {
@@ -209,6 +213,13 @@ mod tests {
         let mut ids: Vec<u64> = superseded(&entries(results)).into_iter().map(|id| id.0).collect();
         ids.sort_unstable();
         ids
+    }
+
+    #[test]
+    fn a_view_is_stale_once_a_command_changed_more_than_was_shown() {
+        let ran = |key: &str| ("Bash", Envelope::success("").with(key, serde_json::json!(["a.rs"])));
+        assert_eq!(stale(&[read(1, 90), ran("changed")]), [0; 0]);
+        assert_eq!(stale(&[read(1, 90), ran("outdated"), read(1, 20)]), [1]);
     }
 
     #[test]

@@ -12,14 +12,19 @@ static ERROR: Pattern = Pattern::new(include_str!("error.regex"));
 const LINE_BYTES: usize = 1_000;
 
 pub fn is_error(line: &str) -> bool {
-    line.len() <= LINE_BYTES && ERROR.is_match(line)
+    line.len() <= LINE_BYTES && !is_place(line) && ERROR.is_match(line)
+}
+
+/// A location as rustc gives it: the file's name may contain any word.
+fn is_place(line: &str) -> bool {
+    line.trim_start().starts_with("--> ")
 }
 
 /// Whether a line is likely to matter later; wider than [`is_error`].
 pub fn may_be_error(line: &str) -> bool {
     const SIGNS: &str = "error,fail,panic,exception,traceback,assert,fatal,undefined,cannot,not found";
     let line = line.to_ascii_lowercase();
-    SIGNS.split(',').any(|sign| line.contains(sign))
+    !is_place(&line) && SIGNS.split(',').any(|sign| line.contains(sign))
 }
 
 /// Indices of the error lines: first one of each kind, then the others.
@@ -163,12 +168,18 @@ mod tests {
             "Traceback (most recent call last):",
             "java.lang.NullPointerException: x",
             "  ✖ renders the list",
+            "not ok 3 - renders the list",
+            "  location: '/w/list.test.js:3:1'",
         ] {
             assert!(is_error(line), "{line}");
         }
-        for line in
-            ["test result: ok. 3 passed", "Compiling serde v1.0", "let terror = mirrored(x);", "asserting"]
-        {
+        for line in [
+            "test result: ok. 3 passed",
+            "  --> src/error.rs:29:12",
+            "Compiling serde v1.0",
+            "let terror = mirrored(x);",
+            "asserting",
+        ] {
             assert!(!is_error(line), "{line}");
         }
     }
@@ -210,5 +221,26 @@ mod tests {
         test result: FAILED. 20 passed; 1 failed
         ");
         assert_eq!(reduce_successes("one\ntwo\nthree"), None);
+        let passed = |n: u32| {
+            format!(
+                "# Subtest: adds {n}\nok {n} - adds {n}\n  ---\n  duration_ms: 0.{n}\n  type: 'test'\n  ...\n"
+            )
+        };
+        let failed =
+            "# Subtest: bad\nnot ok 4 - bad\n  ---\n  location: '/w/a.js:3:1'\n  error: 'x'\n  ...\n";
+        let text =
+            format!("TAP version 13\n{}{}{}{failed}{}1..5", passed(1), passed(2), passed(3), passed(5));
+        insta::assert_snapshot!(reduce_successes(&text).unwrap_or_default(), @r"
+        TAP version 13
+        # Subtest: adds 1
+        [… 18 more lines that report success …]
+        not ok 4 - bad
+          ---
+          location: '/w/a.js:3:1'
+          error: 'x'
+          ...
+        [… 6 more lines that report success …]
+        1..5
+        ");
     }
 }

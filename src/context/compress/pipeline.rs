@@ -10,11 +10,13 @@ use base::pattern::Pattern;
 use base::sanitize;
 
 #[derive(Clone, Copy, Debug)]
-pub struct FilterOptions {
+pub struct FilterOptions<'a> {
     pub shape: Shape,
     pub max_tokens: u32,
     /// Lines of the whole text, if this is a part of it.
     pub lines: Option<u64>,
+    /// Where the whole text is stored, if this is a part of it.
+    pub stored: Option<&'a str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +29,17 @@ pub enum Shape {
 
 /// Up to this size, in bytes, filtering a log saves too little.
 const SMALL_BYTES: usize = 6_000;
-/// A filter must save this share.
+/// A filter must save this share of a text that fits.
 const LEAST_SAVED: f64 = 0.3;
 
 pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> {
     let mut out = on_terminal(text).into_owned();
     let mut is_cut = false;
     let mut pass = |filter: fn(&str) -> Option<String>, out: &mut String| {
+        // What would be cut anyway is better spared by any filter.
+        let least = if estimate(out) > options.max_tokens { 0.0 } else { LEAST_SAVED };
         if let Some(shorter) = filter(out)
-            && (shorter.len() as f64) < out.len() as f64 * (1.0 - LEAST_SAVED)
+            && (shorter.len() as f64) < out.len() as f64 * (1.0 - least)
         {
             (*out, is_cut) = (shorter, true);
         }
@@ -53,11 +57,10 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
         (out, is_cut) = (shorter, true);
     }
     if is_cut {
-        out.push_str(&format!(
-            "\n[shortened from {} lines; full text: Recall {{\"id\":{}}}]",
-            options.lines.unwrap_or(text.lines().count() as u64),
-            id.0
-        ));
+        let lines = options.lines.unwrap_or(text.lines().count() as u64);
+        let recall = || format!("Recall {{\"id\":{}}}", id.0);
+        let place = options.stored.map_or_else(recall, str::to_owned);
+        out.push_str(&format!("\n[shortened from {lines} lines; full text: {place}]"));
     }
     (out.len() < text.len()).then_some(out)
 }
@@ -106,7 +109,7 @@ mod tests {
             filter(
                 ItemId(1),
                 "fine\nall good\n",
-                FilterOptions { shape: Shape::Log, max_tokens: 100, lines: None }
+                FilterOptions { shape: Shape::Log, max_tokens: 100, lines: None, stored: None }
             ),
             None
         );
@@ -115,9 +118,12 @@ mod tests {
     #[test]
     fn cut_text_has_a_pointer() {
         let text: String = (0..500).map(|n| format!("word{n} something else here\n")).collect();
-        let short =
-            filter(ItemId(7), &text, FilterOptions { shape: Shape::Log, max_tokens: 200, lines: Some(900) })
-                .unwrap_or_default();
+        let short = filter(
+            ItemId(7),
+            &text,
+            FilterOptions { shape: Shape::Log, max_tokens: 200, lines: Some(900), stored: None },
+        )
+        .unwrap_or_default();
         assert!(short.contains("[shortened from 900 lines; full text: Recall {\"id\":7}"), "{short}");
         assert!(estimate(&short) < 300, "{short}");
     }

@@ -32,7 +32,12 @@ impl ToolResultCompressor {
         let result = match &*entry.item {
             Item::ToolResult(result) => result,
             Item::Reminder(reminder) if reminder.about == ReminderTopic::Goal => {
-                let options = FilterOptions { shape: Shape::Log, max_tokens: limits.run_tokens, lines: None };
+                let options = FilterOptions {
+                    shape: Shape::Log,
+                    max_tokens: limits.run_tokens,
+                    lines: None,
+                    stored: None,
+                };
                 let text = pipeline::filter(entry.id, entry.text(), options)?;
                 let texts = vec![(entry.id, Arc::from(text))];
                 return Some(Batch::with_texts(texts, FormName::Filtered, CauseKind::Arrival));
@@ -61,7 +66,9 @@ impl ToolResultCompressor {
                 _ => (Shape::Text, limits.other_tokens),
             };
             let lines = ran.and_then(|command| command.output_lines);
-            pipeline::filter(entry.id, entry.text(), FilterOptions { shape, max_tokens, lines })
+            let is_part = result.envelope.status == Status::Partial;
+            let stored = result.envelope.data.full_output_path().filter(|_| is_part);
+            pipeline::filter(entry.id, entry.text(), FilterOptions { shape, max_tokens, lines, stored })
         })?;
         (estimate(&text) + MESSAGE_OVERHEAD < entry.tokens()).then(|| {
             Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, CauseKind::Arrival)

@@ -18,17 +18,26 @@ pub struct TurnAnswer {
     pub said: ModelAnswer,
     /// The last text was cut at the output limit; the next one continues it.
     cut: bool,
+    /// What was said before the model was told what is open; a short reply to that completes it.
+    earlier: Option<String>,
     before: Option<TurnEnd>,
     corrected: bool,
 }
 
 impl TurnAnswer {
     pub fn new(schema: Option<OutputSchema>) -> Self {
-        Self { schema, said: ModelAnswer::default(), cut: false, before: None, corrected: false }
+        Self {
+            schema,
+            said: ModelAnswer::default(),
+            cut: false,
+            earlier: None,
+            before: None,
+            corrected: false,
+        }
     }
 
     pub fn begin(&mut self, prompt: String) -> String {
-        (self.said, self.cut, self.before, self.corrected) = (ModelAnswer::default(), false, None, false);
+        *self = Self::new(self.schema.take());
         match &self.schema {
             Some(schema) => format!("{prompt}\n\n{}", schema.instruction()),
             None => prompt,
@@ -39,12 +48,23 @@ impl TurnAnswer {
         match event {
             Event::Item { item, .. } => {
                 if let Item::Assistant { text, .. } = &**item {
-                    let before = self.said.text.take().filter(|_| std::mem::take(&mut self.cut));
-                    self.said.text = Some(before.unwrap_or_default() + text);
+                    let cut = self.said.text.take().filter(|_| std::mem::take(&mut self.cut));
+                    let said = cut.unwrap_or_default() + text;
+                    let completes =
+                        |earlier: &&String| self.schema.is_none() && said.len() < earlier.len() / 2;
+                    self.said.text = Some(match self.earlier.as_ref().filter(completes) {
+                        Some(earlier) => format!("{}\n\n{said}", earlier.trim_end()),
+                        None => said,
+                    });
                 }
             }
             Event::ToolStarted { .. } => self.cut = false,
-            Event::Nudge(nudge) => self.cut = nudge.kind == ReminderTopic::Cut,
+            Event::Nudge(nudge) => {
+                self.cut = nudge.kind == ReminderTopic::Cut;
+                if nudge.kind == ReminderTopic::Finish {
+                    self.earlier.clone_from(&self.said.text);
+                }
+            }
             _ => {}
         }
     }

@@ -21,7 +21,14 @@ pub enum ChangedBy {
     Others,
 }
 
-pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
+#[derive(Debug)]
+pub struct DiskChanges {
+    pub text: String,
+    /// Files that changed by more than the text shows.
+    pub outdated: Vec<String>,
+}
+
+pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<DiskChanges> {
     let command = match by {
         ChangedBy::Command(text) => Some(plain(text)),
         ChangedBy::Others => None,
@@ -29,6 +36,7 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
     let own = command.is_some();
     let says = |text: &str| command.as_ref().is_some_and(|command| command.contains(&plain(text)));
     let mut notes: Vec<String> = Vec::new();
+    let mut outdated: Vec<String> = Vec::new();
     let mut more = 0;
     for canonical in cx.files.maybe_changed() {
         let shown = path::display(&cx.root, &canonical);
@@ -65,6 +73,7 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
         }
         if notes.len() >= FILES {
             more += 1;
+            outdated.push(shown);
             continue;
         }
         let diff = before.zip(now).map(|((before, _), (now, kind))| {
@@ -86,6 +95,7 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
                     cx.files.own_change(&canonical, &hash);
                 }
                 notes.push(format!("{shown}; Read it again before you rely on it"));
+                outdated.push(shown);
             }
         }
     }
@@ -98,7 +108,8 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
         "Changed on disk since you last saw it"
     };
     let between = if notes.iter().any(|note| note.contains(['\n', ';'])) { "\n" } else { ", " };
-    (!notes.is_empty()).then(|| elide(&format!("{first}: {}", notes.join(between)), 20_000))
+    let text = || elide(&format!("{first}: {}", notes.join(between)), 20_000);
+    (!notes.is_empty()).then(|| DiskChanges { text: text(), outdated })
 }
 
 /// Backslashes in a script often differ from those in the file that it writes.

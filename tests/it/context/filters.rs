@@ -28,7 +28,7 @@ proptest! {
         ),
     ) {
         let log = parts.concat();
-        let options = FilterOptions { shape: Shape::Log, max_tokens: 1_500, lines: None };
+        let options = FilterOptions { shape: Shape::Log, max_tokens: 1_500, lines: None, stored: None };
         let shown = pipeline::filter(ItemId(4), &log, options).unwrap_or_else(|| log.clone());
         prop_assert!(context::tokens::estimate::estimate(&shown) < 1_900, "far over its cap");
         for line in log.lines() {

@@ -233,8 +233,13 @@ fn what_stands_before_a_fold_stays_in_the_cache_if_that_costs_less() {
 fn words_stay_in_the_order_in_which_they_were_said() {
     let mut session = Session::new("Look at a file.");
     session.step("The first plan.", vec![read("src/kept.rs", 90), run("make first", 0, &noise(1))]);
-    session.push(Item::Reminder(Reminder { text: "Say what you found.".into(), about: ReminderTopic::Fold }));
+    let remind = |session: &mut Session, text: &str, about| {
+        session.push(Item::Reminder(Reminder { text: text.into(), about }));
+    };
+    remind(&mut session, "To-dos [0/2]", ReminderTopic::Todos);
+    remind(&mut session, "Say what you found.", ReminderTopic::Fold);
     session.step("A better plan.", vec![run("make second", 0, &noise(2))]);
+    remind(&mut session, "To-dos [1/2]", ReminderTopic::Todos);
     for n in 0..30 {
         session.step("", ["a", "b"].map(|part| run(&format!("make {part}{n}"), 0, &noise(n))).into());
         if session.fold(32_000, true) {
@@ -244,6 +249,7 @@ fn words_stay_in_the_order_in_which_they_were_said() {
     let page = session.page();
     assert!(page.contains("You said:\nThe first plan.\nA better plan.\n"), "{page}");
     assert!(page.contains("CALL Read {\"path\":\"src/kept.rs\"}") && !page.contains("Say what"), "{page}");
+    assert!(!page.contains("To-dos [0/2]"), "an old state reads like an order:\n{page}");
 }
 
 /// Whether for any room the view that is read first leaves only after the other.

@@ -408,11 +408,10 @@ fn the_reads_of_one_reply_share_the_free_room() {
     let text =
         |lines: usize| (1..=lines).map(|n| format!("    total = add(row_{n})  # {n}\n")).collect::<String>();
     place.file("long.py", text(1_111)).file("a.py", text(504)).file("b.py", text(504));
-    let read = |path: &str| ("Read", json!({"path": path}));
     let results = |window: u64, paths: &[&str]| {
-        let calls = paths.iter().fold(answer(), |answer, path| {
-            let (tool, args) = read(path);
-            answer.call(tool, args)
+        let calls = paths.iter().fold(answer(), |answer, path| match *path {
+            "" => answer.call("TodoWrite", json!({"todos": []})),
+            path => answer.call("Read", json!({"path": path})),
         });
         let server = FakeServer::start(vec![calls.into(), answer().text("Read.").into()]);
         fs::write(place.home().join("config.toml"), format!("context_window = {window}\n")).unwrap();
@@ -426,6 +425,8 @@ fn the_reads_of_one_reply_share_the_free_room() {
     assert!(results(32_000, &["a.py", "b.py"])[1].contains("the same output as #4, `a.py`"));
     let both = results(32_000, &["a.py", "long.py"]);
     assert!(both[0].ends_with("# 504") && both[1].contains("continue with start_line="));
+    let behind_short_ones = results(32_000, &["", "", "", "", "", "", "", "a.py"]);
+    assert!(behind_short_ones[7].ends_with("# 504"), "short answers take none of its room");
 }
 
 #[test]

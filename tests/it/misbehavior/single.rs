@@ -7,7 +7,7 @@ use base::deadline::Deadline;
 use base::protocol::event::{EndReason, FailureCause};
 use serde_json::{Value, json};
 
-use super::run::{bash, edit, joined, project, run_with, text, with_pytest};
+use super::run::{bash, edit, joined, project, run_with, text, todo, with_pytest};
 use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
@@ -188,6 +188,27 @@ fn a_cut_reply_goes_on() {
         "{}",
         run.last_body()
     );
+}
+
+#[test]
+fn a_short_reply_to_the_reminder_completes_the_answer() {
+    let answer = "Class `Tree` in tree.py holds the tree; its nodes are in `node.py`.";
+    let ticked = "Only the list was not updated.";
+    let read = || vec![todo("in_progress"), text(answer)];
+    let run =
+        run_with(project(), &[], "Which class holds the tree?", joined(vec![read(), vec![text(ticked)]]));
+    assert_eq!(
+        (&*run.nudges, run.end["result"].as_str()),
+        (&["finish".to_owned()][..], Some(&*format!("{answer}\n\n{ticked}")))
+    );
+    assert!(run.words.contains("Only your last reply counts as the answer"), "{}", run.words);
+    let again = "The list was not updated. Class `Tree` in tree.py holds the tree.";
+    let run =
+        run_with(project(), &[], "Which class holds the tree?", joined(vec![read(), vec![text(again)]]));
+    assert_eq!(run.end["result"], again);
+    // A list of an earlier turn isn't brought up again.
+    let next = run_with(run.place, &["-c"], "And the nodes?", vec![text("They are in node.py.")]);
+    assert!(next.nudges.is_empty(), "{}", next.words);
 }
 
 #[test]

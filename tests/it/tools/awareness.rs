@@ -343,6 +343,7 @@ async fn own_changes_are_told_as_own() {
     assert!(seen[3].ends_with(&format!("{gone}]")) || seen[3].ends_with(gone), "{}", seen[3]);
     let much = "<system-reminder>Files you have seen that this command changed: a.rs; Read it again before you rely on it</system-reminder>";
     assert!(seen[4].contains(much), "{}", seen[4]);
+    assert_eq!(std::fs::read_to_string(place.log()).unwrap().matches("\"outdated\":[\"a.rs\"]").count(), 1);
     assert!(!seen[5].contains("system-reminder"), "told once: {}", seen[5]);
     assert!(!seen.concat().contains("on disk"), "nobody else was there");
     agent.turn("and c").await;
