@@ -1,7 +1,7 @@
 //! The program's note in place of folded steps: what the agent said, changed, read and ran. Only facts from the
 //! log, each with its item; nothing that could be mistaken for a file's text. Pure.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::renewed;
 use super::thresholds::Thresholds;
@@ -282,19 +282,28 @@ type Seen<'a> = (&'a HistoryEntry, bool, Option<&'a str>);
 
 pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
     let mut views: Vec<(&str, &str, (u64, u64))> = Vec::new();
+    let mut renewed_before: HashSet<&str> = HashSet::new();
     for (entry, kept, text) in entries {
         let is_seen = kept && entry.form() <= FormName::Filtered;
         if let Some(path) = working_set::viewed_path(&entry.item).filter(|_| is_seen) {
-            let renewed = text.and_then(renewed::range);
+            let before = renewed::is_renewed(entry).then(|| entry.text()).filter(|_| text.is_none());
+            match before {
+                Some(_) => drop(renewed_before.insert(path)),
+                None => drop(renewed_before.remove(path)),
+            }
+            let renewed = text.or(before).and_then(renewed::range);
             let lines = renewed.unwrap_or_else(|| working_set::range(&entry.item));
             views.retain(|(known, _, seen)| *known != path || *seen != lines);
             views.push((path, if renewed.is_some() { RENEWED } else { "" }, lines));
         } else if let Item::ToolResult(result) = &*entry.item {
             let edited = working_set::changed_path(&entry.item).map(|(path, _)| path);
             let by_command = result.envelope.data.changed();
-            let has_it = |state: &str| !kept && state == RENEWED;
+            let is_old = entry.form() >= FormName::Folded;
+            let has_it = |view: &(&str, &str, _)| {
+                !kept && view.1 == RENEWED && (is_old || !renewed_before.contains(view.0))
+            };
             let is_changed = |path: &str| edited == Some(path) || by_command.iter().any(|file| file == path);
-            let changed = views.iter_mut().filter(|view| is_changed(view.0) && !has_it(view.1));
+            let changed = views.iter_mut().filter(|view| is_changed(view.0) && !has_it(view));
             changed.for_each(|view| view.1 = CHANGED);
         }
     }
@@ -336,6 +345,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::history::manager::HistoryManager;
+    use crate::session::record::{Batch, CauseKind};
     use base::model::envelope::Envelope;
 
     fn entry(id: u64, tool: &str, envelope: Envelope) -> HistoryEntry {
@@ -423,6 +434,29 @@ mod tests {
         assert!(!note(&[moves(".")]).contains("folder was"));
         let seen = views([(&read, true, None), (&moves("."), false, None)].into_iter()).unwrap_or_default();
         assert!(seen.ends_with("a.rs 1-9 (as it was before later edits)"), "{seen}");
+    }
+
+    #[test]
+    fn a_view_that_an_earlier_fold_updated_is_current_until_the_next_edit_leaves() {
+        let item =
+            |tool: &str, envelope: Envelope| Arc::new(Item::ToolResult(ToolResult::new("c", tool, envelope)));
+        let edit = || item("Edit", Envelope::success("").with("path", "a.rs").with("applied", true));
+        let view = Envelope::success("").with("path", "a.rs").with("start_line", 1).with("end_line", 2);
+        let mut history = HistoryManager::default();
+        history.push(ItemId(1), item("Read", view.with_body("content", "1\told\n2\tend")), None);
+        history.push(ItemId(2), edit(), None);
+        let text = "1\tnew\n2\tmore\n3\tend\n[lines 1-3 of a.rs with your edits since]";
+        let cause = || CauseKind::SoftCap;
+        history.adopt(&Batch::with_texts(vec![(ItemId(1), Arc::from(text))], FormName::Filtered, cause()));
+        history.adopt(&Batch::plain(vec![ItemId(2)], FormName::Gone, cause()));
+        let seen = |history: &HistoryManager| {
+            views(history.entries().iter().map(|entry| (entry, entry.id == ItemId(1), None)))
+        };
+        let current = "\nIn view at this point:\n- a.rs 1-3 (with your edits)";
+        assert_eq!(seen(&history).as_deref(), Some(current));
+        history.push(ItemId(3), edit(), None);
+        let old = "\nIn view at this point:\n- a.rs 1-3 (as it was before later edits)";
+        assert_eq!(seen(&history).as_deref(), Some(old));
     }
 
     #[test]

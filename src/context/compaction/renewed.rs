@@ -13,8 +13,7 @@ pub fn renewed<'a>(
     view: &HistoryEntry,
     later: impl Iterator<Item = (&'a HistoryEntry, bool)>,
 ) -> Option<String> {
-    let is_renewed = view.form() == FormName::Filtered && view.text().ends_with(MARK);
-    let is_text = view.form() == FormName::Full || is_renewed;
+    let is_text = view.form() == FormName::Full || is_renewed(view);
     let (path, Item::ToolResult(read)) = (working_set::viewed_path(&view.item)?, &*view.item) else {
         return None;
     };
@@ -37,6 +36,11 @@ pub fn renewed<'a>(
     let to = from + (lines.len() as u64).checked_sub(1)?;
     let numbered: String = (from..).zip(lines).map(|(number, line)| format!("{number}\t{line}\n")).collect();
     Some(format!("{numbered}[lines {from}-{to} of {path} {MARK}"))
+}
+
+/// Whether an earlier fold has updated it.
+pub fn is_renewed(view: &HistoryEntry) -> bool {
+    view.form() == FormName::Filtered && view.text().ends_with(MARK)
 }
 
 pub fn range(text: &str) -> Option<(u64, u64)> {
