@@ -39,7 +39,8 @@ pub async fn run(build: &mut Build) -> Result<Vec<CheckResult>, Stop> {
     let (session, show) = (&build.roles.session, &build.roles.show);
     let dispatcher = &session.agents.dispatcher;
     let window_tokens = session.setup.loaded.context.window_tokens;
-    let runner = CheckRunner { dispatcher, window_tokens, cancel: dispatcher.cx.cancel.clone() };
+    let cancel = dispatcher.cx.cancel.clone();
+    let runner = CheckRunner { dispatcher, window_tokens, cancel, questions: None };
     for check in wanted {
         show.say(&BuildEvent::PartStarted { part: "check", role: "program", about: &check.command });
         let Some(result) = runner.run(&check).await else {

@@ -17,13 +17,12 @@ use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::ItemId;
 use base::{file, sanitize, text};
+use guard::policy::command_prefix::NO_CACHE;
 use tools::check::closing_lines;
 use tools::check::project::{self, ProjectCheck};
 
 /// A check that takes longer counts as failed.
 const LIMIT_MS: u64 = 600_000;
-/// Avoids leftovers that a later run would use instead of the current code.
-const NO_CACHE: &str = "PYTHONDONTWRITEBYTECODE=1";
 const LAST_WRITES: Duration = Duration::from_secs(5);
 const SHOWN_BYTES: usize = 3_000;
 
@@ -49,8 +48,9 @@ pub struct CheckResult {
 impl CheckResult {
     fn of(command: &str, envelope: &Envelope) -> Self {
         let ran = RanCheck::of(envelope);
-        if envelope.data.command().is_none() {
-            return not_run(command, text::one_line(&ran.how, 300));
+        if envelope.error.is_some() {
+            let why = envelope.data.user_text().unwrap_or(&ran.how);
+            return not_run(command, text::one_line(why, 300));
         }
         let outcome = match (closing_lines::ran_tests(&envelope.body), ran.exit_code) {
             _ if ran.timed_out => CheckOutcome::Failed,
@@ -104,6 +104,8 @@ pub struct CheckRunner<'a> {
     pub dispatcher: &'a Dispatcher,
     pub window_tokens: u64,
     pub cancel: CancellationToken,
+    /// Where the user is asked, if there is one.
+    pub questions: Option<&'a Arc<Questions>>,
 }
 
 impl CheckRunner<'_> {
@@ -119,19 +121,23 @@ impl CheckRunner<'_> {
     }
 
     async fn command(&self, command: &str) -> Option<CheckResult> {
-        let control = TurnControl::alone(self.cancel.clone());
-        let envelope = self.envelope(&format!("{NO_CACHE} {command}"), control).await?;
+        let envelope = self.envelope(&format!("{NO_CACHE}=1 {command}")).await?;
         Some(CheckResult::of(command, &envelope))
     }
 
     /// Runs a user's command; `None` if it was interrupted.
-    pub async fn ran(&self, command: &str, questions: &Arc<Questions>) -> Option<RanCheck> {
-        let (unseen, _) = mpsc::unbounded_channel();
-        let control = TurnControl::within(questions, &unseen, self.cancel.clone(), None);
-        Some(RanCheck::of(&self.envelope(command, control).await?))
+    pub async fn ran(&self, command: &str) -> Option<RanCheck> {
+        Some(RanCheck::of(&self.envelope(command).await?))
     }
 
-    async fn envelope(&self, command: &str, control: TurnControl) -> Option<Envelope> {
+    async fn envelope(&self, command: &str) -> Option<Envelope> {
+        let control = match self.questions {
+            Some(questions) => {
+                let (unseen, _) = mpsc::unbounded_channel();
+                TurnControl::within(questions, &unseen, self.cancel.clone(), None)
+            }
+            None => TurnControl::alone(self.cancel.clone()),
+        };
         let cx = &self.dispatcher.cx;
         let args =
             json!({"command": command, "directory": cx.root.to_string_lossy(), "timeout_ms": LIMIT_MS});

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::checks::{self, CheckOutcome, CheckRunner};
 use super::verdict::{self, ReviewVerdict};
 use crate::calls::dispatcher::Dispatcher;
+use crate::control::Questions;
 use base::model::usage::Usage;
 use base::process::task;
 use base::protocol::review::ReviewOutcome;
@@ -23,6 +24,7 @@ pub struct ChangeReviewer<'a> {
     pub window_tokens: u64,
     pub cx: ToolCx,
     pub at_most: Option<(u32, u64)>,
+    pub questions: Option<&'a Arc<Questions>>,
 }
 
 impl ChangeReviewer<'_> {
@@ -36,7 +38,8 @@ impl ChangeReviewer<'_> {
         let (dispatcher, cancel) = (self.dispatcher, self.cx.cancel.clone());
         let root = Arc::clone(&self.cx.root);
         let known = task::blocking(move || checks::of_project(&root, &[])).await;
-        let runner = CheckRunner { dispatcher, window_tokens: self.window_tokens, cancel };
+        let runner =
+            CheckRunner { dispatcher, window_tokens: self.window_tokens, cancel, questions: self.questions };
         let mut results = Vec::new();
         for check in &known.map_err(|error| error.to_string())? {
             results.push(runner.run(check).await.ok_or("it was interrupted")?);

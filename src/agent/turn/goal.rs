@@ -119,10 +119,11 @@ impl GoalTurn {
         let changed = move |journal: &Journal| changed_files(journal.lines().into_iter().skip(from), 0);
         let changed = journal::ask(&dispatcher.cx, changed).await.into_keys().collect();
         let window_tokens = window.settings().window_tokens;
-        let runner = CheckRunner { dispatcher, window_tokens, cancel: control.cancel.clone() };
+        let (cancel, questions) = (control.cancel.clone(), Some(&control.questions));
+        let runner = CheckRunner { dispatcher, window_tokens, cancel, questions };
         // A secret that the user gave with the check in this run.
         let check = dispatcher.cx.redactor.restore(&state.goal.check, "", &|_| true);
-        let ran = runner.ran(check.as_deref().unwrap_or(&state.goal.check), &control.questions).await;
+        let ran = runner.ran(check.as_deref().unwrap_or(&state.goal.check)).await;
         let ran = ran.ok_or(TurnError::Interrupted)?;
         if let Some(deadline) = limits.deadline.filter(|deadline| ran.timed_out && is_over(deadline)) {
             return Err(TurnError::Failed(texts::deadline(&deadline.limit_text()), FailureCause::Deadline));

@@ -77,7 +77,14 @@ async fn outcome(
     let window_tokens = window.settings().window_tokens;
     let tenth = (conversation.usage.total.total() / 10).max(MIN_TOKENS);
     let at_most = turn.then_some((MOST_STEPS, tenth));
-    let reviewer = ChangeReviewer { dispatcher, agents: &*agents, window_tokens, cx, at_most };
+    let reviewer = ChangeReviewer {
+        dispatcher,
+        agents: &*agents,
+        window_tokens,
+        cx,
+        at_most,
+        questions: Some(&control.questions),
+    };
     reviewer.review(("Task", &task), ("Changes", &diff), spent).await
 }
 

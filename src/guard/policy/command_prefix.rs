@@ -11,6 +11,9 @@ const OPEN_ENDED: &str = "\
     filter-branch difftool mergetool alias extension cp remote credential clone install-hooks api auth secret ssh \
     apply archive worktree maintenance global self plugin set";
 
+/// Set for the project's checks, so that no leftovers are used instead of the current code. It steers nothing else.
+pub const NO_CACHE: &str = "PYTHONDONTWRITEBYTECODE";
+
 /// With these, `run NAME` starts a script defined by the project.
 const NAMED_SCRIPTS: &[&str] = &["npm", "pnpm", "yarn", "bun", "composer", "deno"];
 
@@ -83,7 +86,7 @@ fn can_be_covered(assessed: &AssessedCall, with_files: bool) -> bool {
         && risk != Risk::Protected
         && assessed.in_workspace
         && call.hidden.is_none()
-        && call.assignments.is_empty()
+        && call.assignments.iter().all(|(name, _)| name == NO_CACHE)
         && (with_files || !call.files.iter().any(|file| file.writes && file.target.text != "/dev/null"))
 }
 

@@ -10,8 +10,9 @@ use base::config::files::raw::Raw;
 use base::config::paths::Paths;
 use base::config::settings::Permission;
 use base::model::provider::Provider;
+use base::protocol::approval::Answer;
 use base::protocol::event::{Event, TurnEnd};
-use base::protocol::op::{Op, Work};
+use base::protocol::op::{Control, Op, Work};
 use guard::sandbox::launch;
 use mycode::cli::setup::ports::PORTS;
 use provider::registry;
@@ -129,6 +130,16 @@ impl TestAgent {
             _ => None,
         })
         .await
+    }
+
+    /// Answers the next question.
+    pub async fn answer(&mut self, answer: Answer) {
+        let asked = |event: &Event| match event {
+            Event::Ask { id, .. } => Some(*id),
+            _ => None,
+        };
+        let id = self.until(asked).await;
+        self.send(Control::Answer { id, answer });
     }
 
     /// One whole turn.

@@ -186,7 +186,7 @@ async fn test(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failure
     let known = checks::of_project(&tree.path, &[]);
     let cancel = agents.dispatcher.cx.cancel.clone();
     let window_tokens = session.setup.loaded.context.window_tokens;
-    let runner = CheckRunner { dispatcher: &agents.dispatcher, window_tokens, cancel };
+    let runner = CheckRunner { dispatcher: &agents.dispatcher, window_tokens, cancel, questions: None };
     let (mut out, mut failed) = (String::new(), known.is_empty());
     for check in &known {
         let Some(result) = runner.run(check).await else { continue };

@@ -115,6 +115,7 @@ async fn review(roles: &mut Roles, args: &ReviewArgs) -> Result<ReviewOutcome, F
         window_tokens,
         cx,
         at_most: None,
+        questions: None,
     };
     let mut spent = Vec::new();
     let wanted = match args.focus.as_deref() {
