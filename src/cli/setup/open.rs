@@ -27,6 +27,8 @@ impl OpenedProject {
     }
 }
 
+pub const NONE_SET: &str = "(none set)";
+
 pub enum SessionSelector {
     New,
     Last,
@@ -96,6 +98,15 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
     file::make_private(&paths.state);
     let project_state = paths.project(&workspace);
     Ok(OpenedProject { loaded, workspace, project_state, paths })
+}
+
+/// For a user who is looking for a model, so none has to be set.
+pub fn any_model(args: &ModelArgs) -> Result<OpenedProject, Failure> {
+    let opened = open(args, Permission::Ask)?;
+    if opened.loaded.provider_error.is_none() || args.model.is_some() {
+        return Ok(opened);
+    }
+    open(&ModelArgs { model: Some(NONE_SET.to_owned()), ..args.clone() }, Permission::Ask)
 }
 
 pub fn session(project_state: &Path, which: &SessionSelector) -> Result<Option<PathBuf>, Failure> {

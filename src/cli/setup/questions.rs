@@ -12,7 +12,16 @@ use base::config::paths::Paths;
 use base::config::provider::vendors::VENDORS;
 use base::config::settings::Permission;
 use base::folder::update::update;
-use provider::window::probe::LOCAL_SERVERS;
+use provider::window::probe::{self, LOCAL_SERVERS};
+
+/// The first model that the server lists, if none is set.
+pub async fn listed_model(args: &ModelArgs) -> Result<Option<String>, Failure> {
+    let opened = open::any_model(args)?;
+    match opened.loaded.provider.filter(|settings| &*settings.model == open::NONE_SET) {
+        Some(settings) => Ok(probe::models(&settings).await.into_iter().next().map(|(name, _)| name)),
+        None => Ok(None),
+    }
+}
 
 pub fn before_start(args: &ModelArgs) -> Result<(), Failure> {
     if !args.trust {

@@ -91,6 +91,8 @@ pub struct App {
     /// Ctrl-X was pressed; Ctrl-E after it opens the editor.
     pub chord: bool,
     pub offers_rules: bool,
+    /// Without a model set, the chat opens with the list.
+    pub picks_model: bool,
     /// Shown instead of the prompt when a command started the turn.
     pub turn_label: Option<&'static str>,
     /// Changes of mode and permission that aren't confirmed yet; earlier confirmations are outdated.
@@ -129,6 +131,7 @@ impl App {
         self.questions.first().is_some_and(OpenQuestion::waits)
             || (self.turn.is_some() && self.questions.is_empty())
             || self.compacting.is_some()
+            || self.behind > 0
             || self.quit_armed.or(self.escape_armed).is_some()
     }
 

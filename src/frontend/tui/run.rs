@@ -52,6 +52,7 @@ pub async fn run(
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
     settings: ScreenSettings,
+    pick_model: bool,
 ) -> io::Result<(TuiOutcome, Option<SessionInfo>)> {
     // Before querying the size, or a resize before the first key would be missed.
     let resized = signals::any([Signal::WINCH]);
@@ -88,6 +89,7 @@ pub async fn run(
         late_answer: LateAnswer::new(greeting.asked),
     };
     front.draw(false)?;
+    front.app.picks_model = pick_model;
     let commands = front.app.begin(initial_prompt);
     front.execute(commands)?;
     let outcome = front.run(events, resized, results).await;
@@ -376,7 +378,8 @@ impl FrontEnd {
         };
         self.shown = picture;
         self.typed = false;
-        Ok(!waits && self.queue.lines.is_empty())
+        // Once more without what was still to come.
+        Ok(!waits && self.queue.lines.is_empty() && self.app.behind == 0)
     }
 
     fn withdraw(&mut self, parts: usize) -> io::Result<()> {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::answer::answer;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
-use crate::support::workplace::Workplace;
+use crate::support::workplace::{Workplace, stderr};
 
 fn place() -> Workplace {
     let place = Workplace::new();
@@ -120,6 +120,27 @@ fn chat_without_model() {
     });
     screen.keys("\u{3}\u{4}");
     assert_eq!(screen.end(), 0);
+}
+
+#[test]
+fn chat_with_a_server_but_no_model() {
+    let server = FakeServer::start(vec![answer().text("Hello.").into()]);
+    server.on_get("/v1/models", &json!({"data": [{"id": "first-model"}, {"id": "other-model"}]}));
+    let place = place();
+    let address = [("OPENAI_BASE_URL", server.base_url())];
+    let vars = address.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let mut screen = Screen::start_with(&place, &[], (80, 24), &vars);
+    screen
+        .wait_for("the list", |screen| screen.contains("▸ first-model") && screen.contains("  other-model"));
+    screen.keys("\u{1b}[B\r");
+    screen.wait("Model: other-model.");
+    screen.keys("hello\r");
+    screen.wait("Hello.");
+    assert_eq!(server.requests()[0].body["model"], "other-model");
+    screen.keys("\u{4}");
+    assert_eq!(screen.end(), 0);
+    let out = place.command(&["exec", "hi"]).env("OPENAI_BASE_URL", server.base_url()).output().unwrap();
+    assert!(stderr(&out).starts_with("error: no model is set for"), "{}", stderr(&out));
 }
 
 #[test]

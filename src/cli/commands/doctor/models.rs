@@ -3,11 +3,11 @@
 use clap::Args;
 use futures_util::future::join_all;
 
-use crate::cli::args::{ModelArgs, SharedArgs};
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::provider::vendors::{VENDORS, Vendor};
-use base::config::settings::{Permission, ProviderSettings};
+use base::config::settings::ProviderSettings;
 use base::path::on_one_line;
 use base::text;
 use provider::unconfigured;
@@ -23,12 +23,7 @@ pub struct ModelsArgs {
 }
 
 pub async fn run(cli: &SharedArgs, args: &ModelsArgs) -> Result<(), Failure> {
-    let mut loaded = open::open(&cli.model, Permission::Ask)?.loaded;
-    if loaded.provider_error.is_some() && cli.model.model.is_none() {
-        // The user is looking for a model, so none has to be set.
-        let model = Some("(none set)".to_owned());
-        loaded = open::open(&ModelArgs { model, ..cli.model.clone() }, Permission::Ask)?.loaded;
-    }
+    let loaded = open::any_model(&cli.model)?.loaded;
     if let Some(error) = loaded.provider_error {
         return Err(error.into());
     }

@@ -63,7 +63,19 @@ pub async fn chat(
     if asks {
         questions::before_start(&cli.model)?;
     }
+    let listed = match which {
+        SessionSelector::New => questions::listed_model(&cli.model).await?,
+        _ => None,
+    };
+    let mut cli = cli.clone();
+    cli.model.model = listed.clone().or(cli.model.model);
+    let cli = &cli;
     let mut setup = agent_setup::setup(cli, true, &which).await?;
+    if let Some(model) = &listed {
+        let text =
+            format!("No model is set, so this chat uses {model}, the first that the server lists (/model).");
+        setup.loaded.notices.push(text);
+    }
     if asks && let Some(log) = setup.resume.take() {
         let Some(log) = ask::ask_busy(&setup.project_state, &setup.workspace, log)? else { return Ok(0) };
         setup.resume = Some(log);
@@ -84,7 +96,7 @@ pub async fn chat(
     let (outcome, session) = if plain {
         plain::run(handle.ops, handle.events, prompt).await?
     } else {
-        tui::run(handle.ops, handle.events, prompt, screen).await?
+        tui::run(handle.ops, handle.events, prompt, screen, listed.is_some()).await?
     };
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
     if matches!(outcome, TuiOutcome::Killed) {

@@ -83,7 +83,7 @@ async fn fix(folder: &Path) -> Result<u8, Failure> {
     let settings = setup.loaded.screen.clone();
     let handle = assemble::start(setup)?;
     if screen {
-        tui::run(handle.ops, handle.events, Some(TASK.to_owned()), settings).await?;
+        tui::run(handle.ops, handle.events, Some(TASK.to_owned()), settings, false).await?;
         let _ = handle.task.await;
         return Ok(0);
     }

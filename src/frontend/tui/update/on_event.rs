@@ -214,6 +214,8 @@ fn session(app: &mut App, mut info: SessionInfo) {
         None => {
             if !info.has_model() && app.turn.is_none() && app.composer.is_empty() {
                 models::login(app, "");
+            } else if std::mem::take(&mut app.picks_model) {
+                models::models(app);
             }
             app.offers_rules = info.offer_init;
             app.print(TranscriptEntry::Welcome(info));
