@@ -170,7 +170,7 @@ fn what_the_user_ran_is_shown_again() {
 fn the_transcript_is_searched_and_copied() {
     let code = "Here:\n\n```rust\nfn main() {}\n```\n\nand\n\n```sh\nls\n```\n";
     let server = FakeServer::start(vec![
-        answer().text(&lines(60)).into(),
+        answer().text(&lines(60).replace('\n', " ")).into(),
         answer().text(code).into(),
         answer().text("Third.").into(),
     ]);

@@ -12,6 +12,8 @@ use super::{links, wrap};
 use base::sanitize;
 
 const BULLET: &str = "• ";
+/// A line of this width whose sentence goes on was broken for a narrow page, so it continues here.
+const FULL_LINE: usize = 60;
 
 /// The text may be unfinished (streaming).
 pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
@@ -23,8 +25,12 @@ pub fn render_from(markdown: &str, width: usize, theme: Theme, open: Option<Stat
     let text = sanitize::clean(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer { width, theme, styles: vec![theme.plain()], goes_on: open, ..Writer::default() };
-    for event in Parser::new_ext(&text, options) {
-        writer.event(event);
+    let mut events = Parser::new_ext(&text, options).peekable();
+    while let Some(event) = events.next() {
+        match event {
+            Event::SoftBreak => writer.soft_break(events.peek()),
+            event => writer.event(event),
+        }
     }
     writer.end_block();
     writer.lines
@@ -48,6 +54,8 @@ struct Writer {
     in_brackets: bool,
     table: Option<MarkdownTable>,
     gap: bool,
+    /// Where the model's current line begins in `spans`, in bytes.
+    line_start: usize,
 }
 
 impl Writer {
@@ -100,8 +108,7 @@ impl Writer {
             }
             Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text, self.style()),
             Event::FootnoteReference(name) => self.text(&format!("[{name}]"), self.style()),
-            Event::SoftBreak => self.text(" ", self.style()),
-            Event::HardBreak => self.flush(),
+            Event::SoftBreak | Event::HardBreak => self.flush(),
             Event::Rule => {
                 self.end_block();
                 self.open_block();
@@ -117,6 +124,26 @@ impl Writer {
                 }
             }
         }
+    }
+
+    /// Keeps the model's line, unless it was only broken to fit a width.
+    fn soft_break(&mut self, next: Option<&Event<'_>>) {
+        let line: String = self.spans.iter().map(|span| span.content.as_ref()).collect();
+        let line = &line[self.line_start.min(line.len())..];
+        let begins = match next {
+            Some(Event::Text(text)) => text.split(' ').next().is_some_and(|word| word.ends_with([':', '：'])),
+            next => matches!(next, Some(Event::Start(Tag::Strong))),
+        };
+        let ends = line.ends_with(['.', ':', '!', '?', ';', '。', '：', '！', '？', '；']);
+        if self.link.is_none() && (begins || ends || wrap::width(line) < FULL_LINE) {
+            return self.flush();
+        }
+        // Chinese and Japanese have no spaces between words; Korean has.
+        let wide = |c: char| ('\u{2e80}'..'\u{ac00}').contains(&c) || ('\u{f900}'..='\u{ffef}').contains(&c);
+        if !line.ends_with(wide) {
+            self.text(" ", self.style());
+        }
+        self.line_start = self.spans.iter().map(|span| span.content.len()).sum();
     }
 
     fn start(&mut self, tag: Tag<'_>) {
@@ -260,6 +287,7 @@ impl Writer {
     }
 
     fn flush(&mut self) {
+        self.line_start = 0;
         if !self.spans.is_empty() {
             let spans = std::mem::take(&mut self.spans);
             self.emit(spans);
@@ -380,6 +408,23 @@ mod tests {
             shown("Key <REDACTED:token-2>, see <https://a.b>.", 60),
             "Key <REDACTED:token-2>, see https://a.b."
         );
+    }
+
+    #[test]
+    fn the_models_lines_are_kept_but_not_those_of_a_narrow_page() {
+        let long = "The session is opened twice, once by the list and once by the";
+        for (text, width, lines) in [
+            ("Status: ok\nTime: **3 s**", 60, "Status: ok\nTime: 3 s"),
+            ("一行目\n二行目", 60, "一行目\n二行目"),
+            ("- one\n  two\n\n> a\n> b", 60, "• one\n  two\n\n▌ a\n▌ b"),
+            (&format!("{long}\nwriter, so\nit fails"), 80, &format!("{long} writer, so\nit fails")),
+            (&format!("{long}.\nIt fails."), 80, &format!("{long}.\nIt fails.")),
+            (&format!("{long}\n**Fix:** no\nLine: 1"), 80, &format!("{long}\nFix: no\nLine: 1")),
+            (&format!("{}\nつ", "日".repeat(30)), 80, &format!("{}つ", "日".repeat(30))),
+            ("[a\nb](http://x.y)", 60, "a b (http://x.y)"),
+        ] {
+            assert_eq!(shown(text, width), lines);
+        }
     }
 
     #[test]
