@@ -382,7 +382,11 @@ impl Engine {
             return self.notice(Level::Warning, texts::SESSION_EMPTY.to_owned());
         }
         match sessions::fork(&self.deps.project_state, &self.deps.cx.root, session).await {
-            Ok(path) => self.resume(&path).await,
+            Ok(path) => {
+                let original = session.to_owned();
+                self.resume(&path).await;
+                self.notice(Level::Info, texts::forked(&self.agent.conversation.id, &original));
+            }
             Err(why) => self.notice(Level::Error, texts::session_not_opened(why)),
         }
     }

@@ -35,6 +35,17 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     elide(&line, max_chars)
 }
 
+/// [`one_line`] for a path, or a title that ends with one: folders in the middle go, so that the file's name stays.
+pub fn short_path(text: &str, max_chars: usize) -> String {
+    let line = one_line(text, usize::from(u16::MAX));
+    let name = line.rfind('/').map(|at| &line[at..]).filter(|_| line.chars().count() > max_chars);
+    let room = name.and_then(|name| max_chars.checked_sub(name.chars().count() + 1));
+    let Some((name, room)) = name.zip(room) else { return elide(&line, max_chars) };
+    let front = line.char_indices().nth(room).map_or("", |(at, _)| &line[..at]);
+    let whole = front.rfind(['/', ' ']).map_or(0, |at| at + 1);
+    format!("{}…{name}", &front[..whole])
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn and_list(all: &[&str]) -> String {
     match all {
@@ -104,6 +115,16 @@ mod tests {
         assert_eq!(elide("héllo", 5), "héllo");
         assert_eq!(elide("héllo wörld", 4), "hél…");
         assert_eq!(elide("abc", 0), "");
+    }
+
+    #[test]
+    fn a_short_path_keeps_the_name() {
+        let path = "services/auth/src/main/java/Token.java";
+        assert_eq!(short_path(path, 38), path);
+        assert_eq!(short_path(path, 37), "services/auth/src/main/…/Token.java");
+        assert_eq!(short_path("Write services/auth/Token.java", 20), "Write …/Token.java");
+        assert_eq!(short_path("Write services/auth/Token.java", 8), "Write s…");
+        assert_eq!(short_path("no folder here", 9), "no folde…");
     }
 
     #[test]

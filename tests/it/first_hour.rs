@@ -112,7 +112,8 @@ fn doctor_tests_the_model() {
     let refused = doctor();
     assert_ne!(refused.status.code(), Some(0));
     assert!(
-        stdout(&refused).contains("answers         no: ") && stdout(&refused).contains("check the API key")
+        stdout(&refused).contains("answers         no: ")
+            && stdout(&refused).contains("check that the API key")
     );
 }
 

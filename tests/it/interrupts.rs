@@ -225,4 +225,7 @@ async fn later_calls_of_a_reply_changed_nothing() {
     // A killed command that takes long to end is left, and the result says so.
     assert!(["was killed", "may be partial"].iter().any(|told| results[0].contains(told)), "{results:?}");
     assert!(results[1].contains("it changed nothing"), "{results:?}");
+    let named =
+        |event: &Event| matches!(event, Event::ToolStarted { title, .. } if title == "Bash touch later");
+    assert!(agent.seen.iter().any(named), "what didn't run keeps its title");
 }

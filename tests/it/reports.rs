@@ -51,6 +51,15 @@ fn worked() -> (Workplace, FakeServer) {
 }
 
 #[test]
+fn a_denied_call_has_not_failed() {
+    let denied = answer().call("Write", json!({"path": "/opt/denied.txt", "content": "x"})).into();
+    let server = FakeServer::start(vec![denied, answer().text("Done.").into()]);
+    let place = Workplace::new();
+    assert!(stderr(&exec(&place, &server, "write").output().unwrap()).contains("1 call denied"));
+    assert_eq!(figures(&place, &[])["total"]["tools"]["Write"], json!({"calls": 1, "errors": 0}));
+}
+
+#[test]
 fn every_figure_of_a_session() {
     let (place, _server) = worked();
     let whole = figures(&place, &[]);

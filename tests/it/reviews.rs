@@ -1,5 +1,6 @@
 //! `mycode review`: a diff is read with a fresh eye.
 
+use base::protocol::approval::Answer;
 use base::protocol::event::Event;
 use base::protocol::op::Work;
 use frontend::exec::output_schema::OutputSchema;
@@ -134,7 +135,8 @@ fn a_branch_or_a_commit_is_reviewed() {
 #[tokio::test]
 async fn a_session_is_reviewed_in_the_chat() {
     let place = Workplace::new();
-    let call = answer().call("Write", json!({"path": "a.py", "content": "x = 2\n"})).into();
+    let call = answer().call("Write", json!({"path": "a.py", "content": "x = 2\n"}));
+    let call = call.call("Bash", json!({"command": "mkdir __pycache__; echo > __pycache__/a.pyc"})).into();
     let server = FakeServer::start(vec![call, say("Done."), say(&finding("high")), say("Mended.")]);
     let config = format!("nudges = false\nmodel = \"test-model\"\nbase_url = \"{}\"\n", server.base_url());
     let mut agent = TestAgent::start(&place, &config, false);
@@ -147,6 +149,37 @@ async fn a_session_is_reviewed_in_the_chat() {
     assert_eq!(agent.until(found).await, "high    a.py:1 adds 2 (read it)");
     agent.turn("mend it").await;
     let requests = server.requests();
+    assert!(!requests[2].raw.contains("### __pycache__"), "{}", requests[2].raw);
     assert!(requests[2].raw.contains("+x = 2") && requests[2].raw.contains("write x"), "{}", requests[2].raw);
     assert!(requests[3].raw.contains("A reviewer who saw only the task"), "{}", requests[3].raw);
+}
+
+#[tokio::test]
+async fn a_check_that_needs_approval_is_asked_about() {
+    let place = Workplace::new();
+    place.file("Makefile", "test:\n\t@echo ran >> ran\n");
+    let call = answer().call("Write", json!({"path": "a.py", "content": "x = 2\n"})).into();
+    let pass = || say(r#"{"verdict": "pass"}"#);
+    let server = FakeServer::start(vec![call, say("Done."), pass(), pass(), pass()]);
+    let config = format!("nudges = false\nmodel = \"test-model\"\nbase_url = \"{}\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, true);
+    agent.submit("write x");
+    agent.answer(Answer::Once).await;
+    agent.end().await;
+    let found = |event: &Event| match event {
+        Event::Review(outcome) => Some(outcome.checks.join("; ")),
+        _ => None,
+    };
+    for (answered, told) in [
+        (Some(Answer::no()), "`make test`: not run (Denied)"),
+        (Some(Answer::Always), "`make test`: passed (exit code 0)"),
+        (None, "`make test`: passed (exit code 0)"),
+    ] {
+        agent.send(Work::Review);
+        if let Some(answered) = answered {
+            agent.answer(answered).await;
+        }
+        assert_eq!(agent.until(found).await, told);
+    }
+    assert_eq!(place.text("ran"), "ran\nran\n");
 }

@@ -310,13 +310,12 @@ impl Dispatcher {
         consent: Consent,
         control: &TurnControl,
     ) -> Result<OpenedCall, Box<Envelope>> {
-        if control.cancel.is_cancelled() {
-            call_effects::started(&self.cx, call, &call.name, &control.events);
-            return Err(never_run());
-        }
         let parsed = self.parse(call);
         let title = parsed.as_ref().map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
         call_effects::started(&self.cx, call, &title, &control.events);
+        if control.cancel.is_cancelled() {
+            return Err(never_run());
+        }
         let prepared = parsed?;
         let Some(hooks) = self.hooks.as_ref().filter(|_| consent != Consent::Own) else {
             return Ok(OpenedCall { call: call.clone(), prepared, hooked: None });

@@ -9,7 +9,7 @@ use thiserror::Error;
 use base::model::item::ItemId;
 use base::protocol::review::{ChangedFile, Changes, Hunk, HunkId};
 use base::{clock, file};
-use context::session::journal::record::{JournalRecord, PathState};
+use context::session::journal::record::{self, JournalRecord, PathState};
 use context::session::journal::recorder::Journal;
 use context::session::journal::restore::{self, RestoreOutcome, RestorePlan, RestoreStep};
 use context::session::journal::{hunks, inspect};
@@ -33,8 +33,8 @@ pub fn changes(cx: &ToolCx, turn: bool) -> Changes {
     let Some(journal) = &cx.journal else { return Changes { turn, ..Changes::default() } };
     let plan = plan(journal, turn);
     // Folders are implied by their files.
-    let is_folder = |step: &&RestoreStep| step.now.is_folder() || step.target.is_folder();
-    let steps = plan.steps.iter().filter(|step| !is_folder(step));
+    let is_file = |step: &&RestoreStep| !step.now.is_folder() && !step.target.is_folder();
+    let steps = plan.steps.iter().filter(|step| is_file(step) && !record::is_cache(&step.path));
     let files = steps.map(|step| changed_file(journal, &cx.redactor, step)).collect();
     let outside = plan.outside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     Changes { turn, files, outside }

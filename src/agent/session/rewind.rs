@@ -183,11 +183,12 @@ impl RewindTask {
         });
         let number = 1 + rewinds.clone().count();
         let (title, revives) = match id {
-            PointId::Turn(_) => {
-                (format!("before rewinding ({}) to: {}", scope.into_str(), one_line(&point.title, 120)), None)
-            }
+            PointId::Turn(_) => (format!("Undo the rewind to “{}”", one_line(&point.title, 120)), None),
             PointId::Rewind(undone) => (
-                format!("before undoing a rewind ({})", scope.into_str()),
+                match point.title.strip_prefix("Undo ") {
+                    Some(rest) => format!("Redo {rest}"),
+                    None => point.title.replacen("Redo ", "Undo ", 1),
+                },
                 rewinds.nth((undone as usize).saturating_sub(1)).flatten(),
             ),
         };

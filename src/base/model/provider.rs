@@ -100,7 +100,7 @@ impl ProviderError {
         let again = if kept { "say \"continue\" to resume" } else { "send the message again" };
         match self {
             Self::Auth { .. } => {
-                "check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
+                "check that the API key belongs to this server: /login or `mycode login` saves another, and an exported one (OPENAI_API_KEY, ANTHROPIC_API_KEY, MYCODE_API_KEY) takes precedence"
             }
             Self::NotFound { .. } => {
                 "check --base-url (most servers need it to end in /v1) and that the model name exists there"

@@ -215,9 +215,11 @@ pub fn session_not_opened(error: impl Display) -> String {
 }
 
 pub fn session_busy(error: impl Display) -> String {
-    format!(
-        "Can't open the session: {error}. Close the other mycode, or continue in a copy: Ctrl-F in /resume."
-    )
+    format!("Can't open the session: {error}. Close the other mycode, or copy it with Ctrl-F in /resume.")
+}
+
+pub fn forked(copy: &str, original: &str) -> String {
+    format!("Forked: this is now session {copy}; the original is {original}.")
 }
 
 pub fn session_lines_skipped(lines: usize) -> String {

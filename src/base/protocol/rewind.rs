@@ -49,6 +49,16 @@ pub struct RewindPoint {
     pub conversation: bool,
 }
 
+impl RewindPoint {
+    /// `before` introduces a turn's first line; the title of a rewind says what going there does.
+    pub fn heading(&self, before: &str) -> String {
+        match self.id {
+            PointId::Turn(_) => format!("{before}: {}", self.title),
+            PointId::Rewind(_) => self.title.clone(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(const_into_str, serialize_all = "lowercase")]

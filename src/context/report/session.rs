@@ -12,7 +12,7 @@ use crate::parts::FixedParts;
 use crate::session::journal::record::PathState;
 use crate::session::journal::record::{self as journal, JournalRecord};
 use crate::session::record::{ItemRecord, Record};
-use base::model::envelope::Status;
+use base::model::envelope::{EnvelopeError, ErrorCode};
 use base::model::item::{Item, ToolResult};
 use base::protocol::event::{EndReason, TurnEnd};
 use base::{clock, file, text};
@@ -168,7 +168,9 @@ impl Reading {
 
     fn result(&mut self, result: &ToolResult) {
         let figures = &mut self.report.figures;
-        let failed = result.envelope.status == Status::Error;
+        // A call that may not run has not failed.
+        let denied = |error: &EnvelopeError| error.code == ErrorCode::PermissionDenied;
+        let failed = result.envelope.error.as_ref().is_some_and(|error| !denied(error));
         let sum = figures.tools.entry(result.tool.to_string()).or_default();
         sum.calls += 1;
         sum.errors += u64::from(failed);
@@ -200,7 +202,11 @@ pub fn changed_files(
             JournalRecord::Rewind { ms, .. } => (counts, back) = (ms >= since, true),
             JournalRecord::Change(change) if counts && !change.doubtful => {
                 let folder = PathState::is_folder;
-                if change.path.starts_with(".mycode") || folder(&change.before) || folder(&change.after) {
+                if change.path.starts_with(".mycode")
+                    || journal::is_cache(&change.path)
+                    || folder(&change.before)
+                    || folder(&change.after)
+                {
                     continue;
                 }
                 let file = files

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::format::Postings;
 use super::segment::{Doc, FIELDS, Field, SegmentWriter, key};
-use crate::text::kind::FilePurpose;
+use crate::text::kind::{self, FilePurpose};
 use crate::text::language::FileLanguage;
 use crate::text::symbols;
 use base::folder::exact;
@@ -165,6 +165,8 @@ impl Buffer {
         let text = read(&root.join(&path), read_limit(&name));
         // Secrets must not leave words in the index.
         let text = detector::blank(&text, TextSource::of_file(&path));
+        // An exported session says what was asked, not where it belongs.
+        let text = if kind::is_exported_session(&text) { "".into() } else { text };
         let number = self.docs.len() as u32;
         let mut passages = Vec::new();
         each_passage(&text, |passage| {

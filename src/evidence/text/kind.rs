@@ -116,6 +116,12 @@ fn is_generated(name: &str, head: &str) -> bool {
         || head.contains("generated") && GENERATED_MARKS.split('|').any(|mark| head.contains(mark))
 }
 
+/// By the second line of our Markdown.
+pub fn is_exported_session(text: &str) -> bool {
+    let facts = text.lines().nth(2).unwrap_or_default();
+    facts.starts_with("*mycode ") && facts.contains(" · session ")
+}
+
 const BUILD_FILES: &str =
     "setup.py conf.py noxfile.py build.rs makefile cmakelists.txt gruntfile.js gulpfile.js";
 

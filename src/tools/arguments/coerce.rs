@@ -33,8 +33,11 @@ fn one_of(words: &[Value], value: Value) -> Value {
 
 fn string(value: Value) -> Result<Value, Misfit> {
     // A question's option with a description, or a file with lines.
-    let named =
-        ["label", "path"].iter().find_map(|key| value.get(*key)).filter(|text| text.is_string()).cloned();
+    let text = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let named = match (text("label"), text("description")) {
+        (Some(label), Some(description)) => Some(json!(format!("{label} — {description}"))),
+        (label, _) => label.or_else(|| text("path")).map(|text| json!(text)),
+    };
     match value {
         Value::String(_) => Ok(value),
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string().into()),

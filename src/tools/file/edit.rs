@@ -18,7 +18,7 @@ use crate::file::matching::match_edit::{self, MatchLevel, Refusal, TextEdit};
 use crate::paths::{PathTarget, change_access, existing_target, target, write_access};
 use base::model::envelope::ErrorCode;
 use base::path;
-use base::text::{elide, one_line};
+use base::text::{elide, short_path};
 use guard::policy::access::Access;
 
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ pub struct EditArgs {
 
 fn title(tool: &str, args: &EditArgs) -> String {
     let files = args.patch.as_deref().map(apply::title);
-    format!("{tool} {}", one_line(files.as_deref().unwrap_or(&args.path), 120))
+    format!("{tool} {}", short_path(files.as_deref().unwrap_or(&args.path), 120))
 }
 
 pub struct Edit;

@@ -16,7 +16,7 @@ use base::format::encoding::{self, Encoding};
 use base::format::picture;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::observation::{Observation, View};
-use base::text::{human_bytes, one_line, plural};
+use base::text::{human_bytes, plural, short_path};
 use base::{clock, file};
 use guard::policy::access::Access;
 use guard::redact::detector::TextSource;
@@ -48,7 +48,7 @@ impl TypedTool for Read {
     }
 
     fn title(args: &Args) -> String {
-        let path = one_line(&args.path, 120);
+        let path = short_path(&args.path, 120);
         match (args.start_line, args.limit) {
             (None, None) => format!("Read {path}"),
             (start, None) => format!("Read {path}:{}-", start.unwrap_or(1)),

@@ -11,7 +11,7 @@ use crate::file::matching::{apply, slips};
 use crate::paths::{target, write_access};
 use base::file;
 use base::pattern::Pattern;
-use base::text::one_line;
+use base::text::{one_line, short_path};
 use guard::policy::access::Access;
 
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ impl TypedTool for Write {
     }
 
     fn title(args: &Args) -> String {
-        format!("Write {}", one_line(&args.path, 120))
+        format!("Write {}", short_path(&args.path, 120))
     }
 
     fn preview(args: &Args, cx: &ToolCx) -> Preview {

@@ -114,6 +114,11 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
         ));
     }
     if let Some((program, instead)) = cx.calls.iter().find_map(full_screen) {
+        if cx.by_user {
+            return Err(ToolError::invalid(format!(
+                "{program} needs a terminal: run it in another one, or press Ctrl-Z and return with `fg`"
+            )));
+        }
         return Err(ToolError::invalid(format!(
             "{program} needs a terminal, and commands have none. Nothing was run. Use {instead}"
         )));

@@ -31,6 +31,8 @@ fn a_command_of_the_users_own_goes_into_the_context() {
     screen.wait_for("the whole output", |screen| screen.contains("a-1") && screen.contains("a-6"));
     assert!(place.text("made").starts_with("a-1\n"), "it ran as the user's own, whatever the level");
     assert!(!screen.raw().contains("a-6\r\n    key=sk-ant-api03"), "secrets are not shown");
+    screen.keys("!vim made\r");
+    screen.wait("vim needs a terminal: run it in another one");
     assert!(server.requests().is_empty(), "the model is not asked");
     screen.keys("what was that?\r");
     screen.wait("Seen.");

@@ -18,7 +18,7 @@ use frontend::tui::update::on_message::update;
 use ratatui::text::Line;
 
 use crate::support::fake_engine as fake;
-use crate::support::stage::Stage;
+use crate::support::stage::{Stage, key};
 
 #[test]
 fn composer_before_first_event() {
@@ -57,6 +57,41 @@ fn a_call_that_has_run_does_not_spin() {
     stage.event(Event::ToolRan { call_id: "b".into() });
     let shown = stage.shown();
     assert!(shown.contains("● Read src/sum.rs") && !shown.contains("● Bash"), "{shown}");
+}
+
+#[test]
+fn an_interrupted_command_keeps_its_last_lines() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::Session(fake::session()));
+    stage.event(Event::TurnStarted { text: "go".to_owned() });
+    stage.event(fake::started("a", "Bash", "Bash make"));
+    stage.event(Event::ToolProgress { call_id: "a".into(), tail: "cc main.c".to_owned() });
+    stage.event(fake::result("a", "Bash", Envelope::error(ErrorCode::Interrupted, "it was killed")));
+    let shown = stage.shown();
+    assert!(shown.contains("● Bash make\n  └ it was killed\n    cc main.c\n"), "{shown}");
+}
+
+#[test]
+fn words_behind_a_long_paste_are_shown() {
+    let mut stage = Stage::new(80, 60);
+    let paste: String = (1..200).map(|number| format!("line {number}\n")).collect();
+    stage.event(Event::TurnStarted { text: format!("Why?\n{paste}Look at line 7.\n") });
+    let shown = stage.shown();
+    for part in
+        ["› Why?\n  line 1\n", "\n  line 21\n  … 1.5 KiB more …\n  line 193\n", "\n  Look at line 7.\n"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn lines_that_are_still_to_come_are_told() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::Session(fake::session()));
+    assert!(!stage.shown().contains("Printing") && !stage.app.needs_tick());
+    stage.app.behind = 300;
+    assert!(stage.shown().contains("⠋ Printing · 300 lines to come"), "{}", stage.shown());
+    assert!(stage.app.needs_tick());
 }
 
 #[test]
@@ -123,7 +158,7 @@ fn approval_with_diff() {
       y Yes, once
       s Yes, and don't ask again this session: changes to files in the workspace
       n No
-      1-3 or ↑↓ · Enter to confirm · Tab: no, because … · Ctrl-E: why · Esc: stop
+      y, n at once · s, ↑↓ + Enter · Tab: no, because … · Ctrl-E: why · Esc: stop
       Starting…
     "#);
 }
@@ -220,6 +255,13 @@ fn context() {
       Starting…                                                                /help
     "#);
     stage.press(KeyCode::Esc);
+    stage.press(KeyCode::Down);
+    assert!(stage.ops(key(KeyCode::Enter)).is_empty());
+    assert!(
+        stage.shown().contains("This part is always sent in full: 11 tool schemas."),
+        "{}",
+        stage.shown()
+    );
     stage.press(KeyCode::Esc);
     assert!(stage.shown().contains("Type a task"));
 }
@@ -268,7 +310,7 @@ fn approval_escapes_control_characters() {
         command
       a Always allow `echo` in this project
       n No
-      1-4 or ↑↓ · Enter to confirm · Tab: no, because … ·
+      y, n at once · s, a, ↑↓ + Enter · Tab: no, because … ·
       Ctrl-E: why · Esc: stop
       Starting…
     "#);
@@ -382,6 +424,7 @@ fn rewind_popup() {
         conversation: true,
     };
     let points = vec![
+        point(PointId::Rewind(1), "u1", "Undo the rewind to “hello”", 1),
         point(PointId::Turn(ItemId(9)), "9", "tidy up\u{1b}[2J", 2),
         point(PointId::Turn(ItemId(1)), "1", "hello", 0),
     ];
@@ -409,8 +452,12 @@ fn rewind_popup() {
         matches!(&sent[..], [Cmd::Send(Op::Undo(Undo::PreviewRewind { point }))] if *point == id),
         "{sent:?}"
     );
+    let of_rewind =
+        RewindPreview { point: points[0].clone(), rows: Vec::new(), outside: Vec::new(), items: 0 };
+    stage.event(Event::RewindPreview(of_rewind));
+    assert!(stage.shown().contains("\nUndo the rewind to “hello”\n"), "{}", stage.shown());
     stage.event(Event::RewindPreview(RewindPreview {
-        point: points[0].clone(),
+        point: points[1].clone(),
         rows: vec![
             row("src/a.rs", FileAction::Restore, None),
             row("mine.txt", FileAction::Delete, Some("another program changed it since")),

@@ -223,6 +223,8 @@ fn sessions_are_renamed_deleted_and_brought_back() {
     screen.wait("▸");
     screen.keys("\r");
     screen.wait("──── session");
+    screen.keys("/fork\r");
+    screen.wait("Forked: this is now session 2");
     screen.keys("\u{4}");
     assert_eq!(screen.end(), 0);
     assert!(screen.raw().contains("Continue with: mycode resume "));

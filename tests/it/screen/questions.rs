@@ -115,7 +115,7 @@ fn enter_takes_what_is_marked() {
     let mut stage = stage();
     asked(&mut stage);
     let shown = stage.shown();
-    assert!(shown.contains("▸ y Yes, once") && shown.contains("1-3 or ↑↓ · Enter to confirm"), "{shown}");
+    assert!(shown.contains("▸ y Yes, once") && shown.contains("y, n at once · s, ↑↓ + Enter"), "{shown}");
     assert!(shown.contains("Tab: no, because … · Ctrl-E: why · Esc: stop"), "{shown}");
     assert_eq!(stage.ops(key(KeyCode::Enter)), answered(Answer::Once));
     for code in [KeyCode::Char('s'), KeyCode::Char('2'), KeyCode::Down] {
@@ -182,6 +182,22 @@ fn escape_at_a_question_stops_the_turn() {
         assert_eq!(stage.ops(key(KeyCode::Esc)), [Op::Control(Control::Interrupt)]);
         assert!(stage.shown().contains("Interrupting"), "{}", stage.shown());
     }
+}
+
+#[test]
+fn options_of_a_question_keep_their_descriptions() {
+    let option = json!({"label": "SQLite", "description": "one file, no server"});
+    let asked =
+        json!({"questions": [{"question": "Which database?", "options": [option, {"label": "None"}]}]});
+    let server =
+        FakeServer::start(vec![answer().call("AskUser", asked).into(), answer().text("So be it.").into()]);
+    let place = Workplace::new();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("· ask");
+    screen.keys("store it\r");
+    screen.wait("SQLite — one file, no server");
+    screen.keys("1\r");
+    screen.wait("So be it.");
 }
 
 #[test]
@@ -414,7 +430,7 @@ fn a_question_is_explained() {
       s Yes, and don't ask again this session: this exact command
       a Always allow `make` in this project
       n No
-      1-4 or ↑↓ · Enter to confirm · Tab: no, because … · Ctrl-E: why · Esc: stop
+      y, n at once · s, a, ↑↓ + Enter · Tab: no, because … · Ctrl-E: why · Esc: stop
       demo-model · ask
     "#);
     stage.take_key(ctrl('e'));

@@ -104,6 +104,7 @@ fn agent_notices() {
         notice::init_choice_not_saved("disk full"),
         notice::session_not_opened("no session starts with 'abc'"),
         notice::session_busy("session 0198 is open in another mycode process"),
+        notice::forked("0199", "0198"),
         notice::stays_denied("Edit(migrations/**)"),
         notice::not_denied_here("Edit(migrations/**)", "0198"),
         notice::session_lines_skipped(1),

@@ -137,3 +137,17 @@ fn odd_files() {
     let empty = Workplace::new();
     assert!(locate(&empty, &["anything"]).is_empty());
 }
+
+#[test]
+fn an_exported_session_is_no_evidence() {
+    let place = shop();
+    let task = "send_mail must check the address";
+    let found = |facts: &str| {
+        place.file("talk.md", format!("# {task}\n\n{facts}\n\n## User\n\n{task}\n"));
+        let output = place.command(&["locate", "--json", task]).output().unwrap();
+        assert!(stdout(&output).contains("shop/mail.py"), "{}", stderr(&output));
+        stdout(&output).contains("talk.md")
+    };
+    assert!(found("Told by the clerk."));
+    assert!(!found("*mycode 0.1.0 · session 20260102-abcd · 2026-01-02 10:00 · shop*"));
+}

@@ -115,7 +115,7 @@ fn list(points: &[RewindPoint]) -> String {
 }
 
 fn table(preview: &RewindPreview, part: RewindScope) -> String {
-    let mut out = format!("Rewind to before: {}\n", preview.point.title);
+    let mut out = format!("{}\n", preview.point.heading("Rewind to before"));
     if part.conversation() && preview.items > 0 {
         out.push_str(&format!("  remove    {} from the conversation\n", plural(preview.items, "message")));
     }

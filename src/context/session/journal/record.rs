@@ -32,6 +32,11 @@ pub enum JournalRecord {
     },
 }
 
+/// What Python writes beside any module that it loads; nobody wants to read about it.
+pub fn is_cache(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "__pycache__")
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalChange {
     #[serde(with = "path_text")]

@@ -240,7 +240,8 @@ impl Approval {
             true => 2,
             false => 0,
         };
-        let title = text::one_line(&title, room_for_title.saturating_sub(4).max(8));
+        let most = room_for_title.saturating_sub(4).max(8);
+        let title = if self.is_diff { text::short_path(&title, most) } else { text::one_line(&title, most) };
         let mut head = vec![Line::from(vec![
             Span::styled(question, theme.question()),
             Span::styled(wrap::clip(&title, room_for_title), theme.strong()),
@@ -357,7 +358,12 @@ impl Approval {
 
     fn help(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let more = if self.verb == CALL { "no, because … · Ctrl-E: why" } else { "what to change" };
-        let help = format!("1-{} or ↑↓ · Enter to confirm · Tab: {more} · Esc: stop", self.choices.len());
+        let letters = self.choices.iter().map(|choice| choice.letter);
+        let (alone, marked): (Vec<char>, Vec<char>) = letters.partition(|letter| self.acts_alone(*letter));
+        let joined =
+            |letters: Vec<char>| letters.into_iter().map(String::from).collect::<Vec<_>>().join(", ");
+        let marked = if marked.is_empty() { String::new() } else { format!("{}, ", joined(marked)) };
+        let help = format!("{} at once · {marked}↑↓ + Enter · Tab: {more} · Esc: stop", joined(alone));
         wrap::wrap_text(&help, theme.dim(), "  ", "  ", width)
     }
 }
@@ -406,10 +412,12 @@ mod tests {
         assert!(shown[2].contains("file.txt") && shown[3].contains("n no"), "{shown:?}");
         // A change is shown without the lines before it.
         let detail = "@@ -1,4 +1,4 @@\n a\n b\n-old\n+new\n c\n".to_owned();
-        let edit = Approval { title: "a.rs".to_owned(), detail, is_diff: true, ..approval(None) };
+        let title = "Edit services/authentication/src/main/java/Token.java".to_owned();
+        let edit = Approval { title, detail, is_diff: true, ..approval(None) };
         let (lines, _) = edit.lines(60, 5, Theme::new(false), true);
         let shown: String = lines.iter().map(ToString::to_string).collect();
         assert!(shown.contains("-old") && shown.contains("+new") && shown.contains("n no"), "{shown}");
+        assert!(shown.starts_with("? Allow Edit services/authentication/…/Token.java  +1 -1"), "{shown}");
     }
 
     #[test]

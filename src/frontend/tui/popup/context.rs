@@ -61,18 +61,19 @@ impl ContextPopup {
             return PopupAction::Nothing;
         }
         let Some(row) = self.rows.get(self.selection.index) else { return PopupAction::Nothing };
-        if key.code == KeyCode::Enter {
-            return PopupAction::Send(Op::Quick(Quick::Explain { id: row.id.clone() }));
-        }
         let edit = match keymap::plain_char(key).map(|c| c.to_ascii_lowercase()) {
-            Some('p') if row.pinned => ContextEdit::Unpin,
-            Some('p') => ContextEdit::Pin,
-            Some('d') => ContextEdit::Drop,
-            Some('r') => ContextEdit::Restore,
+            Some('p') if row.pinned => Some(ContextEdit::Unpin),
+            Some('p') => Some(ContextEdit::Pin),
+            Some('d') => Some(ContextEdit::Drop),
+            Some('r') => Some(ContextEdit::Restore),
+            _ if key.code == KeyCode::Enter => None,
             _ => return PopupAction::Nothing,
         };
         if let Some(id) = account::item_id(&row.id) {
-            return PopupAction::Send(Op::Control(Control::EditContext { edit, id }));
+            return PopupAction::Send(match edit {
+                Some(edit) => Op::Control(Control::EditContext { edit, id }),
+                None => Op::Quick(Quick::Explain { id: row.id.clone() }),
+            });
         }
         self.message = Some(format!("This part is always sent in full: {}.", row.origin));
         PopupAction::Nothing

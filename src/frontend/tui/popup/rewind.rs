@@ -9,7 +9,7 @@ use crate::tui::popup::pickers::sessions::age;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::protocol::op::{Op, Undo};
-use base::protocol::rewind::{RewindPoint, RewindPreview, RewindRow, RewindScope};
+use base::protocol::rewind::{PointId, RewindPoint, RewindPreview, RewindRow, RewindScope};
 use base::{clock, text};
 
 #[derive(Clone, Debug)]
@@ -61,7 +61,9 @@ impl PickRow for RewindPoint {
 
 impl RewindPicker {
     pub fn new(points: Vec<RewindPoint>) -> Self {
-        Self { list: PickList::new(points), page: None }
+        let mut list = PickList::new(points);
+        list.choose(|point: &RewindPoint| matches!(point.id, PointId::Turn(_)));
+        Self { list, page: None }
     }
 
     pub fn show(&mut self, preview: RewindPreview) {
@@ -122,8 +124,8 @@ impl Page {
 
     fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let clip = |text: String| wrap::clip(&text, width);
-        let title = wrap::one_line(&self.preview.point.title, 300);
-        let mut lines = vec![Line::styled(clip(format!("Before: {title}")), theme.strong())];
+        let heading = wrap::one_line(&self.preview.point.heading("Before"), 300);
+        let mut lines = vec![Line::styled(clip(heading), theme.strong())];
         let mut choice = Vec::new();
         for part in PARTS {
             if part.conversation() && !self.preview.point.conversation {

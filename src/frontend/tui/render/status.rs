@@ -69,6 +69,10 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
             (doing, turn.started)
         }
         (None, Some(since)) => ("Summarizing older turns".to_owned(), since),
+        (None, None) if app.behind > 0 && !app.slow => {
+            let doing = format!("{} Printing · {} to come", frame(app), text::plural(app.behind, "line"));
+            return Some(wrap::line(&doing, width, theme.accent()));
+        }
         (None, None) => return None,
     };
     let mut elapsed = duration(app.now.saturating_sub(since).as_secs());

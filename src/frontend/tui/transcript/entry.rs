@@ -15,6 +15,8 @@ use base::protocol::event::{EndReason, Level, SessionInfo, TurnEnd};
 use base::{sanitize, text};
 
 const USER_LINES: usize = 30;
+/// Shown of a longer message, because the user may have written after what they pasted.
+const USER_TAIL: usize = 8;
 const REASONING_LINES: usize = 3;
 
 /// An answer comes in parts; a `tight` one continues the previous part without a blank line.
@@ -111,17 +113,24 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
 }
 
 fn user(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    // Clean and wrap only the visible part, because the text may be a pasted megabyte.
-    let end =
-        text.char_indices().filter(|(_, c)| *c == '\n').nth(USER_LINES).map_or(text.len(), |(at, _)| at);
+    // Clean and wrap only the visible parts, because the text may be a pasted megabyte.
+    let text = text.trim_end_matches('\n');
+    let rows = |part: &str, first| wrap::wrap_text(&sanitize::clean(part), theme.user(), first, "  ", width);
+    let end = text.match_indices('\n').nth(USER_LINES).map_or(text.len(), |(at, _)| at);
     let end = text.floor_char_boundary(end.min(width * USER_LINES));
-    let shown = sanitize::clean(text[..end].trim_end_matches('\n')).into_owned();
-    let mut lines = wrap::wrap_text(&shown, theme.user(), "› ", "  ", width);
-    lines.truncate(USER_LINES);
-    let hidden = text[end..].trim().len();
-    if hidden > 0 {
-        lines.push(Line::styled(format!("  … {} more", text::human_bytes(hidden as u64)), theme.dim()));
+    let mut lines = rows(&text[..end], "› ");
+    if end == text.len() && lines.len() <= USER_LINES {
+        return lines;
     }
+    let start = text.rmatch_indices('\n').nth(USER_TAIL - 1).map_or(0, |(at, _)| at + 1);
+    let start = text.ceil_char_boundary(start.max(text.len().saturating_sub(width * USER_TAIL)));
+    let tail = rows(&text[start..], "  ");
+    lines.truncate(USER_LINES - USER_TAIL);
+    let tail = &tail[tail.len().saturating_sub(USER_TAIL)..];
+    let shown: usize = lines.iter().chain(tail).map(|line| line.to_string().trim_start().len()).sum();
+    let hidden = text::human_bytes(text.len().saturating_sub(shown) as u64);
+    lines.push(Line::styled(format!("  … {hidden} more …"), theme.dim()));
+    lines.extend_from_slice(tail);
     lines
 }
 

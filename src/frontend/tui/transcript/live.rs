@@ -208,7 +208,14 @@ impl Live {
     /// Finishes a call; one that never started (refused, bad arguments) is added now.
     pub fn tool_done(&mut self, result: &ToolResult) {
         match self.tool(&result.call_id) {
-            Some(view) => *view = ToolView::of_result(result, std::mem::take(&mut view.title)),
+            Some(view) => {
+                let before = std::mem::take(view);
+                *view = ToolView::of_result(result, before.title);
+                // What an interrupted command had printed stays on the screen.
+                let outcome =
+                    view.outcome.iter_mut().filter(|outcome| outcome.failed && &*result.tool == "Bash");
+                outcome.for_each(|outcome| outcome.tail.clone_from(&before.tail));
+            }
             None => self.pieces.push(Piece::Tool(ToolView::of_result(result, result.tool.to_string()))),
         }
     }
@@ -270,6 +277,7 @@ impl Live {
                     view.outcome.get_or_insert_with(|| tool::OutcomeLine {
                         failed: true,
                         summary: "interrupted".to_owned(),
+                        tail: std::mem::take(&mut view.tail),
                         ..tool::OutcomeLine::default()
                     });
                 }
