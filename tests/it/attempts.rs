@@ -67,6 +67,29 @@ fn the_smallest_change_that_passes_is_kept() {
 }
 
 #[test]
+fn a_check_that_passes_without_its_tests_costs_no_rival_its_branch() {
+    let command = |text: &str| -> [Reply; 2] {
+        let call = answer().call("Bash", json!({"command": text})).usage(1_000, 0, 10);
+        [call.into(), answer().text("Done.").usage(1_000, 0, 10).into()]
+    };
+    let (cheat, repair) = (command("rm tests/a.test"), command("printf 'good\\n2\\n3\\n' > n.txt"));
+    for (second, kept, left) in [(repair, "Attempt 2 is kept", 1), (cheat.clone(), "All are kept: attempt 1", 2)] {
+        let place = Workplace::new();
+        place.file("n.txt", "1\n").file("tests/a.test", "x\n");
+        let place = place.repository();
+        let server = FakeServer::start([cheat.clone(), second].into_iter().flatten().collect());
+        let url = server.base_url();
+        let check = "test ! -e tests/a.test || grep -q good n.txt";
+        let args = ["exec", "--base-url", &url, "--model", "gpt-4.1", "-n", "2", "--until", check, "make it good"];
+        let out = place.command(&args).output().unwrap();
+        let said = stdout(&out);
+        assert_eq!(out.status.code(), Some(0), "{said}{}", stderr(&out));
+        assert!(said.contains(kept) && said.contains("it removes lines of tests\n"), "{said}");
+        assert_eq!(branches(&place), left, "{said}");
+    }
+}
+
+#[test]
 fn none_that_passes_is_no_success() {
     let place = project();
     let replies = (0..3).flat_map(|n| {

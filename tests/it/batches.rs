@@ -93,6 +93,29 @@ fn each_task_on_a_branch_of_its_own() {
 }
 
 #[test]
+fn work_that_was_committed_elsewhere_is_on_the_tasks_branch() {
+    let server = FakeServer::start(vec![]);
+    server.on_body("\"role\":\"tool\"", answer().text("Done."));
+    let ident = "git -c user.name=a -c user.email=a@b";
+    for (task, command) in [
+        ("alpha", format!("git checkout -qb feature/a && echo a > a.txt && git add -A && {ident} commit -qm a")),
+        ("beta", format!("git checkout -q --detach && echo b > a.txt && git add -A && {ident} commit -qm b")),
+        ("gamma", "git checkout -q --detach && echo c > a.txt".to_owned()),
+    ] {
+        server.on_body(&format!("{task} task"), answer().call("Bash", json!({"command": command})));
+    }
+    let place = repository();
+    three(&place);
+    let output = run(&place, &server, &[]);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    for line in results(&place, "tasks.results.jsonl") {
+        let branch = line["branch"].as_str().unwrap_or_else(|| panic!("{line}"));
+        let files = place.git(&["diff", "--name-only", "main", branch]);
+        assert!(files.contains("a.txt"), "{line}: {files}");
+    }
+}
+
+#[test]
 fn a_cost_limit_holds_for_the_whole_batch() {
     let server =
         FakeServer::start((0..3).map(|_| answer().text("Done.").usage(1_000, 0, 100_000).into()).collect());

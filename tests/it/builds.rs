@@ -99,7 +99,7 @@ fn a_build_from_task_to_report() {
     let requests = server.requests();
     let told: Vec<String> = requests.iter().map(|request| said(&request.body)).collect();
     assert!(told[0].contains("greet the user") && told[0].contains("1 file in 0 folders"), "{}", told[0]);
-    assert!(told[1].contains("hello.txt` greets") && !told[1].contains("greet the user"), "{}", told[1]);
+    assert!(told[1].contains("hello.txt` greets") && told[1].contains("greet the user"), "{}", told[1]);
     assert!(told[4].contains("write bye.txt") && told[4].contains("1: Wrote `hello.txt:1`."), "{}", told[4]);
     assert!(told[6].contains("bye.txt\\nhello.txt") && !told[6].contains("The whole plan"), "{}", told[6]);
     // A subtask can be taken back.
@@ -158,6 +158,20 @@ fn what_a_person_edits_between_stages_counts() {
     assert_eq!(requests.len(), 5);
     assert!(said(&requests[2].body).contains("2. only this"));
     assert_eq!(text(&place, "plan.md"), "- [x] 1. done by hand\n- [x] 2. only this\n");
+}
+
+#[test]
+fn a_promise_is_no_specification() {
+    let server = FakeServer::start([vec![answer().text("I'll look at it first.").into()], whole()].concat());
+    let place = Workplace::new();
+    let output = run(&place, &server, &["greet the user"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(text(&place, "spec.md").trim(), SPEC);
+    let requests = server.requests();
+    assert!(said(&requests[1].body).contains("it is no specification"), "{}", said(&requests[1].body));
+    for reader in [&requests[2], requests.last().unwrap()] {
+        assert!(said(&reader.body).contains("greet the user"), "{}", said(&reader.body));
+    }
 }
 
 #[test]

@@ -37,7 +37,8 @@ fn commits_and_worktrees() {
     // Whoever has a result to show is done; who begins is told apart by its subtask.
     server.on_body("\"role\":\"tool\"", answer().text("Wrote it."));
     server.on_body("Your subtask\\n1. a", writes("shared.txt", "one\n").text("Begin."));
-    server.on_body("Your subtask\\n2. b", writes("shared.txt", "two\n").text("Begin."));
+    let elsewhere = "git checkout -q --detach; echo two > shared.txt";
+    server.on_body("Your subtask\\n2. b", runs(elsewhere).text("Begin."));
     let place = repository();
     // A hook that lies in the project may be what a role has just written: it must not run.
     let ran = place.home().join("hook-ran");

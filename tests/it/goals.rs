@@ -68,6 +68,19 @@ fn fails_twice_then_passes() {
 }
 
 #[test]
+fn a_test_command_that_ran_no_test_has_not_passed() {
+    let place = Workplace::new();
+    let server = FakeServer::start(vec![write("1"), say("First."), write("3"), say("Second.")]);
+    let check = "if grep -q 3 n.txt; then echo '# tests 1'; else echo '# tests 0'; fi";
+    let out = run(&place, &server, &["--until", check, "make n 3"]);
+    assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+    let shown = stderr(&out);
+    assert!(shown.contains("round 1: check failed (no test ran)"), "{shown}");
+    assert!(shown.contains("reached after 2 rounds"), "{shown}");
+    assert!(last_user(&server.requests()[2].body).contains("Continue until it runs tests that pass."));
+}
+
+#[test]
 fn people_see_each_round_and_a_report() {
     let place = Workplace::new();
     let server = FakeServer::start(vec![write("1"), say("First."), write("3"), say("Second.")]);

@@ -85,7 +85,7 @@ async fn merge(
     report: &SubReport,
 ) -> Result<(), Stop> {
     let root = Arc::clone(&build.cx().root);
-    git::commit(&tree.path, subtask.title()).await?;
+    tree.commit(subtask.title()).await?;
     let begun_at = begun_at(subtask);
     let base = build.folder.read(&begun_at).unwrap_or_default();
     if !report.checked && !tree.has_work(base.trim()).await {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::roles::Stop;
 use base::process::git::{self, GitError};
 use base::text::one_line;
+use context::report::figures::LineCounts;
 use context::session::log;
 
 const HINT: &str = "fix that in the repository, then run the build again with --resume";
@@ -135,14 +136,17 @@ pub async fn diff_by(root: &Path, branch: &str) -> Result<String, Stop> {
     git(root, &["diff", "--no-ext-diff", "--no-textconv", "--no-color", &base, branch]).await
 }
 
-/// Lines added and removed by a branch; a binary file counts as one of each.
-pub async fn lines_of(root: &Path, branch: &str) -> Result<(u64, u64), Stop> {
+/// Lines added and removed by a branch, file by file; a binary file counts as one of each.
+pub async fn lines_of(root: &Path, branch: &str) -> Result<Vec<(String, LineCounts)>, Stop> {
     let base = base_of(root, branch).await?;
-    let found = git(root, &["diff", "--numstat", "--no-ext-diff", "--no-textconv", &base, branch]).await?;
+    let numbers = ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
+    let found = git(root, &[&numbers[..], &[&base, branch]].concat()).await?;
     let number = |word: Option<&str>| word.and_then(|word| word.parse().ok()).unwrap_or(1);
-    Ok(found.lines().map(|line| line.split('\t')).fold((0, 0), |(added, removed), mut words| {
-        (added + number(words.next()), removed + number(words.next()))
-    }))
+    let files = found.split('\0').map(|line| line.splitn(3, '\t')).filter_map(|mut words| {
+        let (added, removed) = (number(words.next()), number(words.next()));
+        Some((words.next()?.to_owned(), LineCounts { added, removed }))
+    });
+    Ok(files.collect())
 }
 
 /// Removes a branch and its worktree.
@@ -191,6 +195,21 @@ impl Worktree {
             }
         }
         Ok(Self { path: path.to_owned(), branch })
+    }
+
+    /// Commits everything. What was committed on another branch, or on none, comes to the worktree's own.
+    pub async fn commit(&self, subject: &str) -> Result<(), Stop> {
+        commit(&self.path, subject).await?;
+        let on = git(&self.path, &["rev-parse", "--abbrev-ref", "HEAD"]).await?;
+        if on.trim() == self.branch {
+            return Ok(());
+        }
+        git(&self.path, &["checkout", "--quiet", "--detach"]).await?;
+        if let Err(stop) = git(&self.path, &["merge", "--quiet", "--no-edit", &self.branch]).await {
+            let _ = git(&self.path, &["merge", "--abort"]).await;
+            return Err(stop);
+        }
+        git(&self.path, &["checkout", "--quiet", "-B", &self.branch]).await.map(drop)
     }
 
     pub async fn has_work(&self, base: &str) -> bool {

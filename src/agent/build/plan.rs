@@ -34,10 +34,15 @@ impl Subtask {
 
 pub fn subtasks(plan: &str) -> Vec<Subtask> {
     let mut found: Vec<Subtask> = Vec::new();
+    let mut indent = 0;
     for (line, text) in plan.lines().enumerate() {
         let Some(parts) = SUBTASK.captures(text) else { continue };
-        // An indented checkbox is part of the subtask above.
-        if text.starts_with([' ', '\t']) && !found.is_empty() {
+        let own = text.len() - text.trim_start().len();
+        if found.is_empty() {
+            indent = own;
+        }
+        // A checkbox that is indented further is part of the subtask above.
+        if own > indent {
             continue;
         }
         let text = parts.get(3).map_or("", |text| text.as_str());
@@ -89,6 +94,7 @@ mod tests {
         assert_eq!(shown, [(1, true, vec![]), (2, false, vec![1]), (3, false, vec![1, 2])]);
         assert_eq!((found[1].text.as_str(), found[1].title()), ("Write it (after: 1)", "Write it"));
         assert_eq!(subtasks("- [ ] x (files: `a b.rs`, c/d.rs) (after: 1)")[0].files(), ["a b.rs", "c/d.rs"]);
+        assert_eq!(subtasks("1. Code\n   - [ ] 1. a\n     - [ ] a part\n   - [ ] 2. b\n").len(), 2);
         assert_eq!(ready(&found, |_| false).iter().map(|one| one.number).collect::<Vec<_>>(), [2]);
     }
 

@@ -8,8 +8,12 @@ pub fn spec(task: &str) -> String {
     qa::prompt(&[("Task", task)])
 }
 
-pub fn plan(spec: &str, files: &str) -> String {
-    qa::prompt(&[("Specification", spec), ("Files that seem to matter", files)])
+pub const SPEC_AGAIN: &str = "\n\nYour answer has no title, so it is no specification. Answer with the whole specification, beginning with `# `.";
+
+/// `wanted` are the specification and the user's task.
+pub fn plan(wanted: [(&str, &str); 2], files: &str) -> String {
+    let [spec, task] = wanted;
+    qa::prompt(&[spec, task, ("Files that seem to matter", files)])
 }
 
 pub const PLAN_AGAIN: &str = "Your answer has no line of the form `- [ ] 1. …`. Answer with the whole plan again, one such line for each subtask.";

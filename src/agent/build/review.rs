@@ -15,7 +15,7 @@ use context::report::figures::LineCounts;
 const ROUNDS: usize = 3;
 
 /// Reviews and fixes until a review passes; returns why none did.
-pub async fn review(build: &mut Build, spec: &str) -> Result<Option<String>, Stop> {
+pub async fn review(build: &mut Build, wanted: [(&str, &str); 2]) -> Result<Option<String>, Stop> {
     let first = 1 + (1..).take_while(|round| build.folder.read(&name("review", *round)).is_some()).count();
     for round in first.. {
         let results = checks::run(build).await?;
@@ -23,7 +23,7 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<Option<String>, Sto
         problems.extend(only_deletes_tests(build));
         let shown = qa::text(&results);
         build.checks = Some(results);
-        let verdict = judge(build, spec, round, &shown).await?;
+        let verdict = judge(build, wanted, round, &shown).await?;
         if verdict.passes() && problems.is_empty() {
             break;
         }
@@ -42,20 +42,29 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<Option<String>, Sto
     Ok(None)
 }
 
-fn only_deletes_tests(build: &Build) -> Option<String> {
+pub fn is_test(path: &str) -> bool {
     static TEST: Pattern = Pattern::new(include_str!("test_file.regex"));
+    TEST.is_match(path)
+}
+
+fn only_deletes_tests(build: &Build) -> Option<String> {
     let changed = changes::all(build.cx());
-    let deletes = |(path, lines): (&String, &LineCounts)| TEST.is_match(path) && lines.added == 0;
+    let deletes = |(path, lines): (&String, &LineCounts)| is_test(path) && lines.added == 0;
     let names = || changed.keys().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
     (!changed.is_empty() && changed.iter().all(deletes))
         .then(|| format!("the build only deletes tests ({})", names()))
 }
 
 /// If the verdict is unreadable, asks for it again in the same window.
-async fn judge(build: &mut Build, spec: &str, round: usize, checks: &str) -> Result<ReviewVerdict, Stop> {
+async fn judge(
+    build: &mut Build,
+    wanted: [(&str, &str); 2],
+    round: usize,
+    checks: &str,
+) -> Result<ReviewVerdict, Stop> {
     let (file, part) = (name("review", round), format!("review {round}"));
     let changed = changes::all(build.cx()).into_keys().collect::<Vec<_>>().join("\n");
-    let prompt = review_prompt(("Specification", spec), ("Changed files", &changed), checks);
+    let prompt = review_prompt(&wanted, ("Changed files", &changed), checks);
     let ask = RoleTask::new("qa_reviewer", part.clone(), prompt);
     let mut report = build.roles.work(RoleTask { start: RoleStart::Fresh, ..ask }).await?;
     let mut read = ReviewVerdict::read(&report.answer);

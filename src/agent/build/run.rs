@@ -111,7 +111,7 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>,
         None => specify(build, &task).await?,
     };
     if build.folder.read("plan.md").is_none() {
-        plan(build, &spec).await?;
+        plan(build, wanted(&spec, &task)).await?;
     }
     if plan::subtasks(&build.folder.read("plan.md").unwrap_or_default()).is_empty() {
         return Err(Stop::failed(
@@ -134,7 +134,7 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>,
         ));
     }
     build.pause_after("code")?;
-    let why_not = review::review(build, &spec).await?;
+    let why_not = review::review(build, wanted(&spec, &task)).await?;
     build.pause_after("review")?;
     Ok(why_not)
 }
@@ -160,18 +160,28 @@ fn find_task(build: &mut Build, task: Option<&str>) -> Result<String, Stop> {
 
 async fn specify(build: &mut Build, task: &str) -> Result<String, Stop> {
     let part = RoleTask::new("spec_writer", "specification", prompts::spec(task));
-    let spec = build.roles.work(part).await?.answer;
+    let mut spec = build.roles.work(part).await?.answer;
+    // A promise or a question; the title says that it is the specification.
+    if !spec.lines().any(|line| line.starts_with('#')) {
+        let again = prompts::spec(task) + prompts::SPEC_AGAIN;
+        spec = build.roles.work(RoleTask::new("spec_writer", "specification, again", again)).await?.answer;
+    }
     build.wrote("spec.md", &spec)?;
     build.pause_after("spec")?;
     Ok(spec)
 }
 
-async fn plan(build: &mut Build, spec: &str) -> Result<(), Stop> {
-    let files = coding::task_context(build.cx(), spec).await;
-    let mut plan =
-        build.roles.work(RoleTask::new("planner", "plan", prompts::plan(spec, &files))).await?.answer;
+/// The specification may have lost something, so the user's own words stand beside it.
+fn wanted<'a>(spec: &'a str, task: &'a str) -> [(&'static str, &'a str); 2] {
+    [("Specification", spec), ("The user's task, word for word", task)]
+}
+
+async fn plan(build: &mut Build, wanted: [(&str, &str); 2]) -> Result<(), Stop> {
+    let files = coding::task_context(build.cx(), wanted[0].1).await;
+    let prompt = prompts::plan(wanted, &files);
+    let mut plan = build.roles.work(RoleTask::new("planner", "plan", prompt.clone())).await?.answer;
     if plan::subtasks(&plan).is_empty() {
-        let again = format!("{}\n\n{}", prompts::plan(spec, &files), prompts::PLAN_AGAIN);
+        let again = format!("{prompt}\n\n{}", prompts::PLAN_AGAIN);
         plan = build.roles.work(RoleTask::new("planner", "plan, again", again)).await?.answer;
     }
     build.wrote("plan.md", &plan)?;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::dispatcher::Dispatcher;
 use crate::control::{Questions, TurnControl};
-use crate::work::work_log::{CheckRun, stable};
+use crate::work::work_log::{CheckRun, NO_TESTS, stable};
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::ItemId;
@@ -52,10 +52,10 @@ impl CheckResult {
             let why = envelope.data.user_text().unwrap_or(&ran.how);
             return not_run(command, text::one_line(why, 300));
         }
-        let outcome = match (closing_lines::ran_tests(&envelope.body), ran.exit_code) {
+        let outcome = match ran.exit_code {
             _ if ran.timed_out => CheckOutcome::Failed,
-            (Some(false), _) => CheckOutcome::NoTests,
-            (_, Some(0)) => CheckOutcome::Passed,
+            _ if ran.no_tests => CheckOutcome::NoTests,
+            Some(0) => CheckOutcome::Passed,
             _ => CheckOutcome::Failed,
         };
         let body = envelope.body.trim();
@@ -78,7 +78,7 @@ impl CheckResult {
             CheckOutcome::NoTests => "ran no tests",
             CheckOutcome::NotRun => "not run",
         };
-        let how = if self.how.is_empty() { String::new() } else { format!(" ({})", self.how) };
+        let how = if self.how.is_empty() || self.how == NO_TESTS { String::new() } else { format!(" ({})", self.how) };
         format!("`{}`: {outcome}{how}", self.command)
     }
 }
@@ -156,6 +156,8 @@ impl CheckRunner<'_> {
 pub struct RanCheck {
     pub exit_code: Option<i64>,
     pub timed_out: bool,
+    /// A test runner says so, whatever its exit code.
+    pub no_tests: bool,
     pub denied: bool,
     pub output: String,
     pub how: String,
@@ -175,6 +177,7 @@ impl RanCheck {
         Self {
             exit_code,
             timed_out,
+            no_tests: closing_lines::ran_tests(&envelope.body) == Some(false),
             denied: error.is_some_and(|error| error.code == ErrorCode::PermissionDenied),
             output: error.map_or_else(|| envelope.body.trim().to_owned(), |error| error.message.clone()),
             how,

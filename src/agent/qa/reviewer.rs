@@ -44,7 +44,7 @@ impl ChangeReviewer<'_> {
         for check in &known.map_err(|error| error.to_string())? {
             results.push(runner.run(check).await.ok_or("it was interrupted")?);
         }
-        let prompt = review_prompt(wanted, changes, &checks::text(&results));
+        let prompt = review_prompt(&[wanted], changes, &checks::text(&results));
         let of_role = SubTask { kind: ROLE.to_owned(), at_most: self.at_most, ..SubTask::default() };
         let mut task = SubTask { prompt, ..of_role.clone() };
         let mut why = String::new();
@@ -87,8 +87,9 @@ pub fn prompt(parts: &[(&str, &str)]) -> String {
     parts.join("\n\n")
 }
 
-pub fn review_prompt(wanted: (&str, &str), changes: (&str, &str), checks: &str) -> String {
-    prompt(&[wanted, changes, ("The project's own checks, run by the program just now", checks)])
+pub fn review_prompt(wanted: &[(&str, &str)], changes: (&str, &str), checks: &str) -> String {
+    let checks = ("The project's own checks, run by the program just now", checks);
+    prompt(&[wanted, &[changes, checks]].concat())
 }
 
 /// The file diffs that fit, and the names of the others.

@@ -254,6 +254,8 @@ impl WorkLog {
     }
 }
 
+pub const NO_TESTS: &str = "no test ran";
+
 impl CheckRun {
     pub fn new(check: Check, started: ItemId, envelope: &Envelope) -> Self {
         let ran = envelope.data.command();
@@ -280,6 +282,8 @@ impl CheckRun {
         };
         if !line.is_empty() {
             how.push_str(&format!("{}\"{line}\"", if how.is_empty() { "" } else { ", " }));
+        } else if closing_lines::ran_tests(&envelope.body) == Some(false) {
+            how = NO_TESTS.to_owned();
         }
         static TIMES: Pattern = Pattern::new(r"\s*\(?(in |finished in )?\d+(\.\d+)?\s*m?s\)?");
         let line = TIMES.replace_all(&line, "").into_owned();

@@ -14,10 +14,12 @@ use crate::cli::commands::work::build::until_second_interrupt;
 use crate::cli::report::{self, Failure};
 use crate::cli::runs::record::{self, HeldRun, RunKind, RunRecord};
 use agent::build::git;
+use agent::build::review::is_test;
 use base::clock;
 use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
 use base::text::plural;
+use context::report::figures::LineCounts;
 use serde_json::json;
 
 /// After these, the same command continues the attempts.
@@ -35,8 +37,7 @@ struct Attempt {
     id: String,
     exit_code: u8,
     branch: Option<String>,
-    lines: (u64, u64),
-    files: usize,
+    files: Vec<(String, LineCounts)>,
     cost_usd: f64,
 }
 
@@ -45,14 +46,27 @@ impl Attempt {
         self.exit_code == 0
     }
 
-    fn size(&self) -> (u64, usize) {
-        (self.lines.0 + self.lines.1, self.files)
+    /// A check proves less if the tests behind it are gone.
+    fn removes_tests(&self) -> bool {
+        self.files.iter().any(|(path, lines)| lines.removed > 0 && is_test(path))
+    }
+
+    fn lines(&self) -> (u64, u64) {
+        let sum = |of: fn(&LineCounts) -> u64| self.files.iter().map(|(_, lines)| of(lines)).sum();
+        (sum(|lines| lines.added), sum(|lines| lines.removed))
+    }
+
+    fn rank(&self) -> (bool, u64, usize) {
+        let (added, removed) = self.lines();
+        (self.removes_tests(), added + removed, self.files.len())
     }
 
     fn summary(&self) -> String {
         let how = if self.passes() { "passes".to_owned() } else { ExitCode::shown(self.exit_code) };
-        let (added, removed) = self.lines;
-        format!("attempt {}: {how}, +{added} -{removed} lines in {}", self.id, plural(self.files, "file"))
+        let (added, removed) = self.lines();
+        let tests = if self.removes_tests() { "; it removes lines of tests" } else { "" };
+        let files = plural(self.files.len(), "file");
+        format!("attempt {}: {how}, +{added} -{removed} lines in {files}{tests}", self.id)
     }
 }
 
@@ -146,21 +160,20 @@ impl Attempts {
         let line = self.batch.results.borrow().line(&id).cloned().unwrap_or_default();
         let branch = line["branch"].as_str().map(str::to_owned);
         let root = &self.batch.root;
-        let (mut lines, mut files) = ((0, 0), 0);
+        let mut files = Vec::new();
         if let Some(branch) = &branch {
             let failed = |stop| Failure::task(stop, "`mycode work` lists the attempts");
-            lines = git::lines_of(root, branch).await.map_err(failed)?;
-            files = git::changed_by(root, branch).await.map_err(failed)?.len();
+            files = git::lines_of(root, branch).await.map_err(failed)?;
         }
         let exit_code = line["exit_code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
         let cost_usd = line["cost_usd"].as_f64().unwrap_or(0.0);
-        Ok(Attempt { id, exit_code, branch, lines, files, cost_usd })
+        Ok(Attempt { id, exit_code, branch, files, cost_usd })
     }
 
-    /// Keeps the best and removes the others; keeps all if none passes.
+    /// Keeps the best and removes the others; keeps all if none passes, or only with fewer tests.
     async fn end(self, stop: Option<ExitCode>) -> Result<u8, Failure> {
-        let best = self.tried.iter().filter(|attempt| attempt.passes()).min_by_key(|attempt| attempt.size());
-        if let Some(best) = best {
+        let best = self.tried.iter().filter(|attempt| attempt.passes()).min_by_key(|attempt| attempt.rank());
+        if let Some(best) = best.filter(|best| !best.removes_tests()) {
             for other in self.tried.iter().filter(|other| other.id != best.id) {
                 // An attempt that changed nothing may have no branch.
                 let branch = format!("mycode/each/{}/{}", self.batch.name, other.id);
@@ -175,8 +188,8 @@ impl Attempts {
                 "kept": best.map(|best| &best.id),
                 "branch": best.and_then(|best| best.branch.as_ref()),
                 "attempts": self.tried.iter().map(|attempt| json!({
-                    "id": attempt.id, "exit_code": attempt.exit_code, "files": attempt.files,
-                    "added": attempt.lines.0, "removed": attempt.lines.1, "cost_usd": attempt.cost_usd,
+                    "id": attempt.id, "exit_code": attempt.exit_code, "files": attempt.files.len(),
+                    "added": attempt.lines().0, "removed": attempt.lines().1, "cost_usd": attempt.cost_usd,
                 })).collect::<Vec<_>>(),
                 "exit_code": exit_code,
             });
@@ -187,8 +200,9 @@ impl Attempts {
     }
 
     fn text(&self, best: Option<&Attempt>, stop: Option<ExitCode>) -> String {
-        let kept = |best: &Attempt| {
-            format!("Attempt {} is kept: its check passes with the smallest change.\n", best.id)
+        let kept = |best: &Attempt| match best.removes_tests() {
+            true => format!("All are kept: attempt {} passes its check, but removes lines of tests.\n", best.id),
+            false => format!("Attempt {} is kept: its check passes with the smallest change.\n", best.id),
         };
         let mut out = best.map_or("No attempt passes its check, so all are kept.\n".to_owned(), kept);
         self.tried.iter().for_each(|attempt| out.push_str(&format!("  {}\n", attempt.summary())));

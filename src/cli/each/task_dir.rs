@@ -79,7 +79,7 @@ impl TaskDir {
     /// Commits what a worktree's task changed; returns whether it changed anything.
     pub async fn commit(&self, dir: &Path, subject: &str, is_done: bool) -> Result<bool, String> {
         let Some(tree) = &self.tree else { return Ok(false) };
-        git::commit(&tree.path, subject).await.map_err(|stop| stop.to_string())?;
+        tree.commit(subject).await.map_err(|stop| stop.to_string())?;
         if is_done {
             // Work that builds on uncommitted files stays on top of them until they are committed.
             let _ = tree.on_top(dir).await;

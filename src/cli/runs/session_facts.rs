@@ -41,7 +41,8 @@ impl SessionFacts {
                 _ => {}
             }
         }
-        let run = |run: &CheckRun| format!("`{}`: {} ({})", run.check.name, run.word(), run.how);
+        let how = |run: &CheckRun| if run.how.is_empty() { String::new() } else { format!(" ({})", run.how) };
+        let run = |run: &CheckRun| format!("`{}`: {}{}", run.check.name, run.word(), how(run));
         facts.checks = work.checks().map(run).collect();
         let check = goal.map_or(String::new(), |check| format!("`{}`, ", one_line(&check, LINE_CHARS)));
         facts.checks.extend(rounds.iter().map(|round| format!("{check}{round}")));

@@ -111,7 +111,7 @@ async fn settled(root: &Path, name: &str) -> Result<String, Failure> {
             return Err(Failure::usage(format!("the task of {name} is still running"), hint));
         }
         let tree = open_tree(root, &name).await?;
-        git::commit(&tree.path, "mycode: unfinished work")
+        tree.commit("mycode: unfinished work")
             .await
             .or_task("git can't commit what is there", HINT)?;
     }
