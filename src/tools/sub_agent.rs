@@ -45,6 +45,8 @@ pub struct SubReport {
     pub left: String,
     /// It ran a check of the project, now or in an earlier run.
     pub checked: bool,
+    /// Its last check, if that failed.
+    pub failed_check: Option<String>,
 }
 
 impl SubReport {

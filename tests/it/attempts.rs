@@ -73,14 +73,17 @@ fn a_check_that_passes_without_its_tests_costs_no_rival_its_branch() {
         [call.into(), answer().text("Done.").usage(1_000, 0, 10).into()]
     };
     let (cheat, repair) = (command("rm tests/a.test"), command("printf 'good\\n2\\n3\\n' > n.txt"));
-    for (second, kept, left) in [(repair, "Attempt 2 is kept", 1), (cheat.clone(), "All are kept: attempt 1", 2)] {
+    for (second, kept, left) in
+        [(repair, "Attempt 2 is kept", 1), (cheat.clone(), "All are kept: attempt 1", 2)]
+    {
         let place = Workplace::new();
         place.file("n.txt", "1\n").file("tests/a.test", "x\n");
         let place = place.repository();
         let server = FakeServer::start([cheat.clone(), second].into_iter().flatten().collect());
         let url = server.base_url();
         let check = "test ! -e tests/a.test || grep -q good n.txt";
-        let args = ["exec", "--base-url", &url, "--model", "gpt-4.1", "-n", "2", "--until", check, "make it good"];
+        let args =
+            ["exec", "--base-url", &url, "--model", "gpt-4.1", "-n", "2", "--until", check, "make it good"];
         let out = place.command(&args).output().unwrap();
         let said = stdout(&out);
         assert_eq!(out.status.code(), Some(0), "{said}{}", stderr(&out));
@@ -123,6 +126,20 @@ fn the_limits_hold_for_all_together() {
     assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
     let out = run(&Workplace::new(), &server, &[]);
     assert!(stderr(&out).contains("needs a git repository"), "{}", stderr(&out));
+}
+
+#[test]
+fn a_price_of_the_users_own_counts() {
+    let place = project();
+    let row = "[[models]]\nname = \"mine\"\nwindow = 200000\nprice = { input = 2.0, output = 8.0 }\n";
+    std::fs::write(place.home().join("models.toml"), row).unwrap();
+    let server = FakeServer::start([attempt("good\n"), attempt("good\n")].into_iter().flatten().collect());
+    let url = server.base_url();
+    let check = "grep -q good n.txt";
+    let args =
+        ["exec", "--base-url", &url, "--model", "mine", "-n", "3", "--max-cost", "0.5", "--until", check];
+    let out = place.command(&[&args[..], &["make it good"]].concat()).output().unwrap();
+    assert!(stdout(&out).contains("1 attempt not started: cost limit"), "{}{}", stdout(&out), stderr(&out));
 }
 
 #[test]

@@ -98,7 +98,10 @@ fn work_that_was_committed_elsewhere_is_on_the_tasks_branch() {
     server.on_body("\"role\":\"tool\"", answer().text("Done."));
     let ident = "git -c user.name=a -c user.email=a@b";
     for (task, command) in [
-        ("alpha", format!("git checkout -qb feature/a && echo a > a.txt && git add -A && {ident} commit -qm a")),
+        (
+            "alpha",
+            format!("git checkout -qb feature/a && echo a > a.txt && git add -A && {ident} commit -qm a"),
+        ),
         ("beta", format!("git checkout -q --detach && echo b > a.txt && git add -A && {ident} commit -qm b")),
         ("gamma", "git checkout -q --detach && echo c > a.txt".to_owned()),
     ] {
@@ -238,6 +241,36 @@ fn one_failure_hurts_no_other() {
     let output = run(&place, &mended, &["--copy", "--again"]);
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     assert_eq!(results(&place, "tasks.results.jsonl").len(), 4);
+}
+
+#[test]
+fn a_line_that_moved_keeps_its_result() {
+    let server = FakeServer::start(vec![]);
+    server.on_body("task", answer().text("Good."));
+    let place = Workplace::new();
+    place.file("tasks.jsonl", "\"task one\"\n\"task two\"\n");
+    assert!(run(&place, &server, &["--copy"]).status.success());
+    place.file("tasks.jsonl", "\"task zero\"\n\"task one\"\n\"task two\"\n");
+    for _ in 0..2 {
+        let output = run(&place, &server, &["--copy"]);
+        assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+        let requests = server.requests();
+        assert_eq!((requests.len(), requests[2].raw.contains("task zero")), (3, true), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_failed_check_is_no_quiet_success() {
+    let server = FakeServer::start(vec![]);
+    server.on_body("\"role\":\"tool\"", answer().text("All tests pass."));
+    server.on_body("task", answer().call("Bash", json!({"command": "python3 -m unittest no_such_test"})));
+    let place = Workplace::with_nudges();
+    place.file("tasks.jsonl", "\"task one\"\n");
+    let output = run(&place, &server, &[]);
+    assert!(stdout(&output).contains("1  done  [failed check]"), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(results(&place, "tasks.results.jsonl")[0]["facts"], json!(["failed_check"]));
+    let page = stdout(&place.command(&["report", "--last-run"]).output().unwrap());
+    assert!(page.contains("- 1 ended with: failed check\n"), "{page}");
 }
 
 #[test]

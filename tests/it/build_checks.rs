@@ -131,6 +131,16 @@ fn a_subtask_without_a_change_or_a_check_stays_open() {
 }
 
 #[test]
+fn a_build_at_its_cost_limit_says_so() {
+    let server = FakeServer::start(vec![answer().text(SPEC).usage(1_000_000, 0, 10).into()]);
+    let (place, url) = (Workplace::new(), server.base_url());
+    let args = ["build", "--base-url", &url, "--model", "gpt-4.1", "--max-cost", "0.1", "greet"];
+    let output = place.command(&args).output().unwrap();
+    assert_eq!(output.status.code(), Some(6), "{}", stdout(&output));
+    assert!(stdout(&output).contains("build --resume") && !stdout(&output).contains("exec -c"));
+}
+
+#[test]
 fn a_build_without_a_change_is_not_passed() {
     let mut replies: Vec<Reply> = vec![answer().text(SPEC).into(), answer().text(PLAN).into()];
     replies.extend((0..4).map(|_| answer().text("Done.").into()));
@@ -143,6 +153,7 @@ fn a_build_without_a_change_is_not_passed() {
         (Some("nothing_changed"), Some(11)),
         "{last}"
     );
-    assert!(text(&place, "report.md").contains(": nothing changed\n"), "{}", text(&place, "report.md"));
+    let report = text(&place, "report.md");
+    assert!(report.contains(": nothing changed\n") && !report.contains("continues"), "{report}");
     assert_eq!(server.requests().len(), 6);
 }

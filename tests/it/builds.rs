@@ -101,7 +101,13 @@ fn a_build_from_task_to_report() {
     assert!(told[0].contains("greet the user") && told[0].contains("1 file in 0 folders"), "{}", told[0]);
     assert!(told[1].contains("hello.txt` greets") && told[1].contains("greet the user"), "{}", told[1]);
     assert!(told[4].contains("write bye.txt") && told[4].contains("1: Wrote `hello.txt:1`."), "{}", told[4]);
-    assert!(told[6].contains("bye.txt\\nhello.txt") && !told[6].contains("The whole plan"), "{}", told[6]);
+    assert!(
+        told[6].contains("bye.txt\\nhello.txt")
+            && told[6].contains("+hello")
+            && !told[6].contains("The whole plan"),
+        "{}",
+        told[6]
+    );
     // A subtask can be taken back.
     let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
     let points = stdout(&place.command(&["rewind", &id]).output().unwrap());
@@ -168,7 +174,7 @@ fn a_promise_is_no_specification() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(text(&place, "spec.md").trim(), SPEC);
     let requests = server.requests();
-    assert!(said(&requests[1].body).contains("it is no specification"), "{}", said(&requests[1].body));
+    assert!(said(&requests[1].body).contains("Your answer has no title"), "{}", said(&requests[1].body));
     for reader in [&requests[2], requests.last().unwrap()] {
         assert!(said(&reader.body).contains("greet the user"), "{}", said(&reader.body));
     }

@@ -115,7 +115,7 @@ fn a_kill_anywhere_in_parallel_work_loses_nothing() {
         child.wait().unwrap();
         let shared = fs::read_to_string(place.project().join("shared.txt")).unwrap_or_default();
         assert!(!shared.contains("<<<<"), "cut {cut}: {shared}");
-        let output = run(&place, &server, &["--last", "--parallel", "2"]);
+        let output = run(&place, &server, &["--last"]);
         assert!(output.status.success(), "cut {cut}: {}\n{}", stderr(&output), stdout(&output));
         let made = (place.text("shared.txt"), place.text("c.txt"));
         let log = place.git(&["log", "--graph", "--stat"]);
@@ -192,6 +192,42 @@ fn a_fix_that_commits_conflict_marks_never_reaches_the_project() {
         assert!(stdout(&output).contains("still had conflict marks"), "{}", stdout(&output));
         assert_eq!(place.text("shared.txt"), "one\n");
     }
+}
+
+#[test]
+fn a_fix_whose_check_fails_never_reaches_the_project() {
+    let plan = "- [ ] 1. a (after: none)\n- [ ] 2. b (after: none)";
+    let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(plan).into()]);
+    server.on_body("\"role\":\"tool\"", answer().text("All tests pass."));
+    let fix = "printf 'one\\ntwo\\n' > shared.txt; python3 -m unittest no_such_test";
+    server.on_body("Files with conflict marks", runs(fix).text("Begin."));
+    server.on_body("Your subtask\\n1. a", writes("shared.txt", "one\n").text("Begin."));
+    server.on_body("Your subtask\\n2. b", writes("shared.txt", "two\n").text("Begin."));
+    let place = repository();
+    let output = run(&place, &server, &["--parallel", "2", "greet"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("after the fix, `python3 -m unittest"), "{}", stdout(&output));
+    assert_eq!(place.text("shared.txt"), "one\n");
+}
+
+#[test]
+fn what_the_first_checks_leave_is_no_obstacle() {
+    let plan = "- [ ] 1. a (after: none)\n- [ ] 2. b (after: none)";
+    let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(plan).into()]);
+    server.on_body("\"role\":\"tool\"", answer().text("Wrote it."));
+    for (subtask, file) in [("1. a", "a.txt"), ("2. b", "b.txt")] {
+        let does = format!("echo x > {file}; echo lock > left.lock");
+        server.on_body(&format!("Your subtask\\n{subtask}"), runs(&does).text("Begin."));
+    }
+    server.on_body("You review a finished change", passes("All holds."));
+    let place = repository();
+    let test = "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        open('left.lock', 'w').write('lock\\n')\n";
+    place.file("test_it.py", test);
+    place.git(&["add", "."]);
+    place.git(&["commit", "-qm", "test"]);
+    let output = run(&place, &server, &["--parallel", "2", "greet"]);
+    assert!(output.status.success(), "{}\n{}", stderr(&output), stdout(&output));
+    assert_eq!((place.text("a.txt"), place.text("left.lock")), ("x\n".to_owned(), "lock\n".to_owned()));
 }
 
 #[test]

@@ -271,6 +271,9 @@ fn a_prompt_can_be_refused_and_a_turn_kept_going() {
     assert_eq!(requests.len(), 2, "{said}");
     assert!(requests[1].contains("run the tests first"), "{}", requests[1]);
     assert!(said.contains("keeps the turn going: run the tests first"), "{said}");
+    let always = place(json!({"Stop": on("", command("echo never >&2; exit 2"))}));
+    let (requests, said) = run(&always, (0..9).map(|_| done()).collect(), &[]);
+    assert!(requests.len() == 9 && said.contains("kept the turn going 8 times"), "{said}");
     let stopped = place(
         json!({"PostToolUse": on("Read", command(r#"echo '{"continue": false, "stopReason": "enough"}'"#))}),
     );

@@ -55,6 +55,20 @@ fn id_of(place: &Workplace, title: &str) -> String {
 }
 
 #[test]
+fn what_still_fails_at_the_end_is_in_the_report() {
+    let server = FakeServer::start(vec![]);
+    server.on_body("\"role\":\"tool\"", answer().text("All tests pass."));
+    server.on_body("mend it", answer().call("Bash", json!({"command": "python3 -m unittest no_such_test"})));
+    let output = run(&Workplace::with_nudges(), &server, &["--phase", "do", "mend it"]);
+    assert!(
+        stdout(&output).contains("Needs you: do: failed check"),
+        "{}{}",
+        stdout(&output),
+        stderr(&output)
+    );
+}
+
+#[test]
 fn three_days() {
     let place = place();
     // Day one explores.

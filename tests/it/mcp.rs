@@ -222,6 +222,18 @@ fn what_a_server_says_wrong_is_told_as_such() {
 }
 
 #[test]
+fn a_search_names_the_server_that_is_down() {
+    let place = Workplace::new();
+    assert!(run(&place, &["mcp", "add", "--no-sandbox", "bad", "false"]).2);
+    let call = answer().call("MoreTools", json!({"query": "zzqx"}));
+    let server = FakeServer::start(vec![call.into(), answer().text("Done.").into()]);
+    let out = place.exec(&server.base_url(), &["--permission", "full", "look"]);
+    assert!(out.status.success(), "{}", stderr(&out));
+    let told = &server.requests()[1].raw;
+    assert!(told.split("no tool matches").nth(1).is_some_and(|rest| rest.contains("bad")), "{told}");
+}
+
+#[test]
 fn many_tools_are_listed_by_name_and_long_parameters_left_out() {
     let place = Workplace::new();
     let properties: serde_json::Map<String, Value> = (0..60)

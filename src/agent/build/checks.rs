@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::changes;
+use super::git;
 use super::progress::BuildEvent;
 use super::roles::Stop;
 use super::state::Build;
@@ -14,7 +15,15 @@ const BEFORE: &str = "checks-before.json";
 
 pub async fn before(build: &mut Build) -> Result<(), Stop> {
     if build.folder.read(BEFORE).is_none() {
+        let root = Arc::clone(&build.cx().root);
+        let known = if build.options.commit { git::untracked(&root).await? } else { Vec::new() };
         let results = run(build).await?;
+        if build.options.commit {
+            // Such as a lock file: a subtask that commits its own could not be merged.
+            let mut left = git::untracked(&root).await?;
+            left.retain(|file| !known.contains(file));
+            git::remove_untracked(&root, &left).await?;
+        }
         let text = serde_json::to_string_pretty(&results).unwrap_or_default();
         build.folder.write(BEFORE, &text).map_err(|error| build.unwritable(BEFORE, error))?;
     }

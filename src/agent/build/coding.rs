@@ -104,8 +104,9 @@ async fn merge(
             prompts::merge(&format!("{}. {}", subtask.number, subtask.text), &conflicts),
         );
         let agents = build.roles.session.setup.agents_in(&tree.path);
-        build.roles.work(RoleTask { elsewhere: Some(agents), start: RoleStart::Fresh, ..part }).await?;
-        tree.conclude(&root, &before, &conflicts).await?;
+        let part = RoleTask { elsewhere: Some(agents), start: RoleStart::Fresh, ..part };
+        let fixer = build.roles.work(part).await?;
+        tree.conclude(&root, (&before, &conflicts), &fixer).await?;
     }
     let title = format!("git merge {}", tree.branch);
     changes::recorded(build.cx(), title, tree.deliver(&root)).await?;

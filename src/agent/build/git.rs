@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::roles::Stop;
+use base::pattern::Pattern;
 use base::process::git::{self, GitError};
 use base::text::one_line;
-use context::report::figures::LineCounts;
 use context::session::log;
+use tools::sub_agent::SubReport;
 
 const HINT: &str = "fix that in the repository, then run the build again with --resume";
 
@@ -41,6 +42,18 @@ pub async fn uncommitted(root: &Path) -> Result<Vec<PathBuf>, Stop> {
     let found = git(root, &[&status[..], &WORK].concat()).await?;
     let paths = found.split('\0').filter_map(|entry| entry.get(3..)).map(Path::new);
     Ok(paths.map(|path| path.strip_prefix(below.trim_end()).unwrap_or(path).to_owned()).collect())
+}
+
+/// Files that git neither tracks nor ignores.
+pub async fn untracked(root: &Path) -> Result<Vec<String>, Stop> {
+    let found = git(root, &["ls-files", "--others", "--exclude-standard", "-z"]).await?;
+    Ok(found.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+pub async fn remove_untracked(root: &Path, files: &[String]) -> Result<(), Stop> {
+    let clean = ["--literal-pathspecs", "clean", "--quiet", "--force", "--"];
+    let names = files.iter().map(String::as_str);
+    git(root, &clean.into_iter().chain(names).collect::<Vec<_>>()).await.map(drop)
 }
 
 pub async fn head(root: &Path) -> Result<String, Stop> {
@@ -136,17 +149,33 @@ pub async fn diff_by(root: &Path, branch: &str) -> Result<String, Stop> {
     git(root, &["diff", "--no-ext-diff", "--no-textconv", "--no-color", &base, branch]).await
 }
 
-/// Lines added and removed by a branch, file by file; a binary file counts as one of each.
-pub async fn lines_of(root: &Path, branch: &str) -> Result<Vec<(String, LineCounts)>, Stop> {
+pub fn is_test(path: &str) -> bool {
+    static TEST: Pattern = Pattern::new(include_str!("test_file.regex"));
+    TEST.is_match(path)
+}
+
+#[derive(Default)]
+pub struct BranchSize {
+    pub removes_tests: bool,
+    pub added: u64,
+    pub removed: u64,
+    pub files: usize,
+}
+
+/// What a branch changes; a binary file counts as one line of each.
+pub async fn size_of(root: &Path, branch: &str) -> Result<BranchSize, Stop> {
     let base = base_of(root, branch).await?;
     let numbers = ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
     let found = git(root, &[&numbers[..], &[&base, branch]].concat()).await?;
     let number = |word: Option<&str>| word.and_then(|word| word.parse().ok()).unwrap_or(1);
-    let files = found.split('\0').map(|line| line.splitn(3, '\t')).filter_map(|mut words| {
-        let (added, removed) = (number(words.next()), number(words.next()));
-        Some((words.next()?.to_owned(), LineCounts { added, removed }))
-    });
-    Ok(files.collect())
+    let mut size = BranchSize::default();
+    for line in found.split('\0').filter(|line| !line.is_empty()) {
+        let mut words = line.splitn(3, '\t');
+        let (added, removed): (u64, u64) = (number(words.next()), number(words.next()));
+        size.removes_tests |= removed > 0 && words.next().is_some_and(is_test);
+        (size.added, size.removed, size.files) = (size.added + added, size.removed + removed, size.files + 1);
+    }
+    Ok(size)
 }
 
 /// Removes a branch and its worktree.
@@ -265,9 +294,15 @@ impl Worktree {
         }
     }
 
-    /// Commits a resolved merge; resets to `before` if conflict marks remain or the project's commits are missing.
-    pub async fn conclude(&self, root: &Path, before: &str, files: &[String]) -> Result<(), Stop> {
-        let mut failed = None;
+    /// Commits a resolved merge; resets to `before` if the fixer's last check failed, conflict marks remain or the
+    /// project's commits are missing.
+    pub async fn conclude(
+        &self,
+        root: &Path,
+        (before, files): (&str, &[String]),
+        fixer: &SubReport,
+    ) -> Result<(), Stop> {
+        let mut failed = fixer.failed_check.as_ref().map(|check| format!("after the fix, {check}"));
         for file in files {
             // A heading may be underlined with the same characters as the middle mark.
             let old = git(&self.path, &["show", "--end-of-options", &format!("{before}:{file}")]).await;
@@ -301,7 +336,9 @@ impl Worktree {
 
     /// Merges its commits into the project. Nothing can conflict after [`Self::catch_up`].
     pub async fn deliver(&self, root: &Path) -> Result<(), Stop> {
-        git(root, &["merge", "--quiet", "--no-edit", &self.branch]).await.map(drop)
+        let merged = git::run(root, &["merge", "--quiet", "--no-edit", &self.branch]).await;
+        let at = |error| Stop::failed(format!("in {}: {error}", root.display()), HINT);
+        merged.map(drop).map_err(at)
     }
 
     /// Resets the files to the branch, because the run that made the worktree may have been killed midway.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::qa::checks::{CheckOutcome, CheckResult};
+use crate::sub_agents::runner;
 use base::model::usage::Usage;
 use base::protocol::event::EndReason;
 use base::sanitize;
@@ -93,7 +94,8 @@ impl Show {
             BuildEvent::Progress { part, line } => {
                 let mut last = self.last.lock();
                 let line = format!("  {part}: {}", one_line(line, 120));
-                if *last == line || !std::io::stderr().is_terminal() {
+                let is_shown = std::io::stderr().is_terminal() || line.contains(runner::WAITS);
+                if *last == line || !is_shown {
                     return None;
                 }
                 last.clone_from(&line);

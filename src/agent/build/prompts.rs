@@ -8,7 +8,8 @@ pub fn spec(task: &str) -> String {
     qa::prompt(&[("Task", task)])
 }
 
-pub const SPEC_AGAIN: &str = "\n\nYour answer has no title, so it is no specification. Answer with the whole specification, beginning with `# `.";
+pub const SPEC_AGAIN: &str =
+    "\n\nYour answer has no title. Answer with the whole specification, beginning with `# `.";
 
 /// `wanted` are the specification and the user's task.
 pub fn plan(wanted: [(&str, &str); 2], files: &str) -> String {

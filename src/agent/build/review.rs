@@ -2,13 +2,15 @@
 
 use super::changes;
 use super::checks;
+use super::git;
 use super::prompts;
 use super::roles::{RoleStart, RoleTask, Stop};
 use super::state::Build;
 use crate::qa::checks as qa;
-use crate::qa::reviewer::review_prompt;
+use crate::qa::reviewer::{self, review_prompt};
 use crate::qa::verdict::{self, ReviewVerdict};
-use base::pattern::Pattern;
+use crate::session;
+use base::process::task;
 use context::report::figures::LineCounts;
 
 /// In one run; a resumed build starts reviewing again.
@@ -42,14 +44,9 @@ pub async fn review(build: &mut Build, wanted: [(&str, &str); 2]) -> Result<Opti
     Ok(None)
 }
 
-pub fn is_test(path: &str) -> bool {
-    static TEST: Pattern = Pattern::new(include_str!("test_file.regex"));
-    TEST.is_match(path)
-}
-
 fn only_deletes_tests(build: &Build) -> Option<String> {
     let changed = changes::all(build.cx());
-    let deletes = |(path, lines): (&String, &LineCounts)| is_test(path) && lines.added == 0;
+    let deletes = |(path, lines): (&String, &LineCounts)| git::is_test(path) && lines.added == 0;
     let names = || changed.keys().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
     (!changed.is_empty() && changed.iter().all(deletes))
         .then(|| format!("the build only deletes tests ({})", names()))
@@ -63,8 +60,17 @@ async fn judge(
     checks: &str,
 ) -> Result<ReviewVerdict, Stop> {
     let (file, part) = (name("review", round), format!("review {round}"));
-    let changed = changes::all(build.cx()).into_keys().collect::<Vec<_>>().join("\n");
-    let prompt = review_prompt(&wanted, ("Changed files", &changed), checks);
+    let (all, cx) = (changes::all(build.cx()), build.cx().clone());
+    let looked = task::blocking(move || {
+        let mut changes = session::review::changes(&cx, false);
+        changes
+            .files
+            .retain(|file| all.contains_key(&file.path) && !cx.denied.hides(&cx.root.join(&file.path)));
+        (all.into_keys().collect::<Vec<_>>().join("\n"), reviewer::diff(&changes))
+    });
+    let (names, diff) = looked.await.unwrap_or_default();
+    let [spec, task] = wanted;
+    let prompt = review_prompt(&[spec, task, ("Changed files", &names)], ("Changes", &diff), checks);
     let ask = RoleTask::new("qa_reviewer", part.clone(), prompt);
     let mut report = build.roles.work(RoleTask { start: RoleStart::Fresh, ..ask }).await?;
     let mut read = ReviewVerdict::read(&report.answer);

@@ -37,6 +37,7 @@ pub async fn run(
         }
     };
     show.say(&BuildEvent::Begun { id: &id, folder: &folder.name });
+    let options = options.kept(&folder);
     let mut build =
         Build { id, folder, roles: Roles::new(session, show), options, idle: BTreeMap::new(), checks: None };
     let ((outcome, exit_code), message) = match stages(&mut build, task).await {
@@ -44,8 +45,11 @@ pub async fn run(
         Ok(Some(why)) => (state::FAILED, build.how_to_go_on(&format!("Not passed: {why}."))),
         Err(Stop::NothingChanged) => (
             state::NOTHING_CHANGED,
-            build.how_to_go_on(
-                "Nothing changed: no role changed a file of the project, so there is nothing to review.",
+            format!(
+                "Nothing changed: no role changed a file of the project, so there is nothing to review. \
+                 Uncheck a subtask in {} to have it done again by `mycode build --resume {}`.",
+                build.folder.path("plan.md"),
+                build.id
             ),
         ),
         Err(Stop::Paused(stage)) => {

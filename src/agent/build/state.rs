@@ -9,21 +9,41 @@ use super::git;
 use super::progress::BuildEvent;
 use super::roles::{Roles, Stop};
 use crate::qa::checks::CheckResult;
+use serde::{Deserialize, Serialize};
+
 use base::file::{self, FileError};
 use base::folder::atomic_write::{self, Expect};
 use base::folder::handle::Folder;
 use base::folder::own;
-use base::protocol::event::EndReason;
+use base::protocol::event::{EndReason, FailureCause};
 use base::text::one_line;
 use tools::cx::ToolCx;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BuildOptions {
+    #[serde(skip)]
     pub pause_after: Option<String>,
     pub commit: bool,
     pub parallel: usize,
     /// Where the build's folder is, if not in `root`.
+    #[serde(skip)]
     pub kept_in: Option<PathBuf>,
+}
+
+impl BuildOptions {
+    const FILE: &str = "options.json";
+
+    /// A build goes on as it began, unless told otherwise.
+    pub fn kept(mut self, folder: &BuildFolder) -> Self {
+        let begun = folder.read(Self::FILE).and_then(|text| serde_json::from_str::<Self>(&text).ok());
+        if let Some(begun) = begun {
+            self.commit |= begun.commit;
+            self.parallel = if self.parallel > 1 { self.parallel } else { begun.parallel };
+        }
+        // A later run reports the disk's problem.
+        let _ = folder.write(Self::FILE, &serde_json::to_string(&self).unwrap_or_default());
+        self
+    }
 }
 
 pub struct Build {
@@ -45,6 +65,7 @@ pub const FAILED: Outcome = ("failed", 1);
 pub const NOTHING_CHANGED: Outcome = ("nothing_changed", 11);
 pub const PAUSED: Outcome = ("paused", 0);
 const PROVIDER_FAILED: Outcome = ("provider_failed", 4);
+const COST_LIMIT: Outcome = ("cost_limit", 6);
 const INTERRUPTED: Outcome = ("interrupted", 130);
 
 impl Build {
@@ -86,6 +107,10 @@ impl Build {
                 (PROVIDER_FAILED, format!("got no answer from the model: {}; {hint}", one_line(message, 300)))
             }
             EndReason::StepLimit { limit } => (FAILED, format!("was not finished after {limit} steps")),
+            // How a chat continues from there is no way to continue a build.
+            EndReason::Failed { message, cause: FailureCause::CostLimit, .. } => {
+                (COST_LIMIT, format!("stopped: {message}"))
+            }
             EndReason::Failed { message, hint, .. } => (FAILED, format!("failed: {message}; {hint}")),
             EndReason::Done => (FAILED, "no answer".to_owned()),
         };

@@ -54,7 +54,11 @@ pub async fn stop(
 ) -> Option<String> {
     let kind = hooks.agent_kind();
     let event = if kind.is_some() { HookEvent::SubagentStop } else { HookEvent::Stop };
-    if !hooks.wants(event) || before >= MOST_CONTINUATIONS {
+    if !hooks.wants(event) {
+        return None;
+    }
+    if before >= MOST_CONTINUATIONS {
+        hooks.say()(Level::Warning, texts::overruled(before));
         return None;
     }
     let more = json!({"stop_hook_active": before > 0, "last_assistant_message": last_message, "background_tasks": []});

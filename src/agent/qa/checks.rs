@@ -78,7 +78,11 @@ impl CheckResult {
             CheckOutcome::NoTests => "ran no tests",
             CheckOutcome::NotRun => "not run",
         };
-        let how = if self.how.is_empty() || self.how == NO_TESTS { String::new() } else { format!(" ({})", self.how) };
+        let how = if self.how.is_empty() || self.how == NO_TESTS {
+            String::new()
+        } else {
+            format!(" ({})", self.how)
+        };
         format!("`{}`: {outcome}{how}", self.command)
     }
 }

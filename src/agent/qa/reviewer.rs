@@ -9,7 +9,7 @@ use crate::calls::dispatcher::Dispatcher;
 use crate::control::Questions;
 use base::model::usage::Usage;
 use base::process::task;
-use base::protocol::review::ReviewOutcome;
+use base::protocol::review::{ChangedFile, Changes, ReviewOutcome};
 use base::text;
 use tools::cx::{SubAgents, ToolCx};
 use tools::sub_agent::SubTask;
@@ -90,6 +90,14 @@ pub fn prompt(parts: &[(&str, &str)]) -> String {
 pub fn review_prompt(wanted: &[(&str, &str)], changes: (&str, &str), checks: &str) -> String {
     let checks = ("The project's own checks, run by the program just now", checks);
     prompt(&[wanted, &[changes, checks]].concat())
+}
+
+pub fn diff(changes: &Changes) -> String {
+    let part = |file: &ChangedFile| {
+        let hunks: String = file.hunks.iter().map(|hunk| format!("{}\n", hunk.diff.trim_end())).collect();
+        format!("### {}\n{hunks}\n", file.heading())
+    };
+    fitting(changes.files.iter().map(|file| (file.path.as_str(), part(file))))
 }
 
 /// The file diffs that fit, and the names of the others.

@@ -18,13 +18,15 @@ use base::model::facts::Touch;
 use base::model::request::Params;
 use base::process::task;
 use base::protocol::event::{EndReason, Event};
-use base::text::{human_tokens, plural};
+use base::text::{human_tokens, one_line, plural};
 use context::session::list;
 use context::session::log::{self, SessionLog};
 use context::session::record::ParentCall;
 use tools::agent_types::{self, AgentType, TYPES};
 use tools::cx::{SubAgents, ToolCx};
 use tools::sub_agent::{ParentTurn, SubReport, SubTask};
+
+pub const WAITS: &str = "waiting: ";
 
 pub struct SubAgentRunner {
     template: AgentTemplate,
@@ -161,6 +163,7 @@ impl SubAgentRunner {
             changed,
             left: String::new(),
             checked: agent.conversation.facts.work.checks().next().is_some(),
+            failed_check: agent.conversation.facts.work.failed_check(),
         })
     }
 
@@ -241,6 +244,7 @@ impl AgentProgress {
                 }
                 self.doing = self.titles.values().next().cloned().unwrap_or_else(|| "thinking".to_owned());
             }
+            Event::Retrying { reason, .. } => self.doing = format!("{WAITS}{}", one_line(reason, 200)),
             Event::Window(window) => {
                 self.steps += 1;
                 self.tokens = window.used_tokens;

@@ -12,7 +12,7 @@ use crate::session::review;
 use base::model::usage::Usage;
 use base::process::task;
 use base::protocol::event::{Event, Level};
-use base::protocol::review::{ChangedFile, Changes, ReviewOutcome};
+use base::protocol::review::ReviewOutcome;
 use tools::cx::ToolCx;
 
 const MOST_FINDINGS: usize = 5;
@@ -73,7 +73,7 @@ async fn outcome(
     if changes.files.is_empty() {
         return Err("no file was changed".to_owned());
     }
-    let (task, diff) = (finish::asked(conversation), diff(&changes));
+    let (task, diff) = (finish::asked(conversation), reviewer::diff(&changes));
     let window_tokens = window.settings().window_tokens;
     let tenth = (conversation.usage.total.total() / 10).max(MIN_TOKENS);
     let at_most = turn.then_some((MOST_STEPS, tenth));
@@ -86,12 +86,4 @@ async fn outcome(
         questions: Some(&control.questions),
     };
     reviewer.review(("Task", &task), ("Changes", &diff), spent).await
-}
-
-fn diff(changes: &Changes) -> String {
-    let part = |file: &'_ ChangedFile| {
-        let hunks: String = file.hunks.iter().map(|hunk| format!("{}\n", hunk.diff.trim_end())).collect();
-        format!("### {}\n{hunks}\n", file.heading())
-    };
-    reviewer::fitting(changes.files.iter().map(|file| (file.path.as_str(), part(file))))
 }

@@ -180,6 +180,12 @@ impl WorkLog {
         })
     }
 
+    /// The last check, if it failed: such as "`cargo test` failed (exit code 101)".
+    pub fn failed_check(&self) -> Option<String> {
+        let last = self.checks().next_back().filter(|run| run.failed == Some(true))?;
+        Some(format!("`{}` failed ({})", last.check.name, last.how))
+    }
+
     /// The files that this turn changed, each with its last change, oldest first.
     pub fn changes(&self) -> Vec<(ItemId, &str)> {
         let mut changes: Vec<(ItemId, &str)> = Vec::new();

@@ -104,6 +104,8 @@ pub struct MaintainReport {
     pub changed: Vec<String>,
     pub resolved: Vec<String>,
     pub files: Vec<String>,
+    /// What is true and bad at the end of a phase.
+    pub facts: Vec<String>,
     pub tokens: u64,
     /// For the whole session, in US dollars, if the model's price is known.
     pub cost_usd: Option<f64>,
@@ -126,6 +128,7 @@ impl MaintainReport {
         if self.new.is_empty() && self.changed.is_empty() && self.resolved.is_empty() {
             out.push_str("\nNo notes were changed.");
         }
+        self.facts.iter().for_each(|fact| out.push_str(&format!("\nNeeds you: {fact}")));
         if !self.files.is_empty() {
             let named: Vec<&str> = self.files.iter().take(LISTED).map(String::as_str).collect();
             let more = self.files.len().saturating_sub(LISTED);

@@ -13,20 +13,18 @@ use crate::cli::args::ModelArgs;
 use crate::cli::commands::work::build::until_second_interrupt;
 use crate::cli::report::{self, Failure};
 use crate::cli::runs::record::{self, HeldRun, RunKind, RunRecord};
-use agent::build::git;
-use agent::build::review::is_test;
+use agent::build::git::{self, BranchSize};
 use base::clock;
 use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
 use base::text::plural;
-use context::report::figures::LineCounts;
 use serde_json::json;
 
 /// After these, the same command continues the attempts.
 const STOPPED: [ExitCode; 4] =
     [ExitCode::Interrupted, ExitCode::Provider, ExitCode::CostLimit, ExitCode::Deadline];
 
-fn was_stopped(code: u64) -> bool {
+pub fn was_stopped(code: u64) -> bool {
     u8::try_from(code).is_ok_and(|code| STOPPED.contains(&ExitCode::known(code)))
 }
 
@@ -37,7 +35,7 @@ struct Attempt {
     id: String,
     exit_code: u8,
     branch: Option<String>,
-    files: Vec<(String, LineCounts)>,
+    size: BranchSize,
     cost_usd: f64,
 }
 
@@ -47,26 +45,16 @@ impl Attempt {
     }
 
     /// A check proves less if the tests behind it are gone.
-    fn removes_tests(&self) -> bool {
-        self.files.iter().any(|(path, lines)| lines.removed > 0 && is_test(path))
-    }
-
-    fn lines(&self) -> (u64, u64) {
-        let sum = |of: fn(&LineCounts) -> u64| self.files.iter().map(|(_, lines)| of(lines)).sum();
-        (sum(|lines| lines.added), sum(|lines| lines.removed))
-    }
-
     fn rank(&self) -> (bool, u64, usize) {
-        let (added, removed) = self.lines();
-        (self.removes_tests(), added + removed, self.files.len())
+        let size = &self.size;
+        (size.removes_tests, size.added + size.removed, size.files)
     }
 
     fn summary(&self) -> String {
         let how = if self.passes() { "passes".to_owned() } else { ExitCode::shown(self.exit_code) };
-        let (added, removed) = self.lines();
-        let tests = if self.removes_tests() { "; it removes lines of tests" } else { "" };
-        let files = plural(self.files.len(), "file");
-        format!("attempt {}: {how}, +{added} -{removed} lines in {files}{tests}", self.id)
+        let BranchSize { added, removed, files, removes_tests } = self.size;
+        let tests = if removes_tests { "; it removes lines of tests" } else { "" };
+        format!("attempt {}: {how}, +{added} -{removed} lines in {}{tests}", self.id, plural(files, "file"))
     }
 }
 
@@ -85,7 +73,7 @@ pub async fn run(
     task_dir::make(root, &folder)?;
     let results = folder.join("results.jsonl");
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let batch = BatchRun::new(root.to_owned(), &name, Results::open(&results)?, json);
+    let batch = BatchRun::new(root.to_owned(), &name, Results::open(&results)?, json)?;
     let record = RunRecord { tree: Some(folder), results: Some(results), ..record };
     let cancel = batch.cancel.clone();
     let all = Attempts { batch, tried: Vec::new(), number, json };
@@ -133,7 +121,8 @@ impl Attempts {
             let model = ModelArgs { max_cost, ..model.clone() };
             self.batch.flags = child::flags(&model, &TaskLimits { max_minutes, ..limits.clone() });
             let id = number.to_string();
-            let task = BatchTask { id: id.clone(), prompt: task.to_owned(), dir: PathBuf::new() };
+            let task =
+                BatchTask { id: id.clone(), prompt: task.to_owned(), dir: PathBuf::new(), is_line: false };
             let known = self.batch.results.borrow().code(&id).is_some_and(|code| !was_stopped(code));
             let has_result = known || self.batch.one(&task).await?;
             if self.batch.outages.borrow().over.is_some() {
@@ -160,20 +149,20 @@ impl Attempts {
         let line = self.batch.results.borrow().line(&id).cloned().unwrap_or_default();
         let branch = line["branch"].as_str().map(str::to_owned);
         let root = &self.batch.root;
-        let mut files = Vec::new();
+        let mut size = BranchSize::default();
         if let Some(branch) = &branch {
             let failed = |stop| Failure::task(stop, "`mycode work` lists the attempts");
-            files = git::lines_of(root, branch).await.map_err(failed)?;
+            size = git::size_of(root, branch).await.map_err(failed)?;
         }
         let exit_code = line["exit_code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
         let cost_usd = line["cost_usd"].as_f64().unwrap_or(0.0);
-        Ok(Attempt { id, exit_code, branch, files, cost_usd })
+        Ok(Attempt { id, exit_code, branch, size, cost_usd })
     }
 
     /// Keeps the best and removes the others; keeps all if none passes, or only with fewer tests.
     async fn end(self, stop: Option<ExitCode>) -> Result<u8, Failure> {
         let best = self.tried.iter().filter(|attempt| attempt.passes()).min_by_key(|attempt| attempt.rank());
-        if let Some(best) = best.filter(|best| !best.removes_tests()) {
+        if let Some(best) = best.filter(|best| !best.size.removes_tests) {
             for other in self.tried.iter().filter(|other| other.id != best.id) {
                 // An attempt that changed nothing may have no branch.
                 let branch = format!("mycode/each/{}/{}", self.batch.name, other.id);
@@ -188,8 +177,8 @@ impl Attempts {
                 "kept": best.map(|best| &best.id),
                 "branch": best.and_then(|best| best.branch.as_ref()),
                 "attempts": self.tried.iter().map(|attempt| json!({
-                    "id": attempt.id, "exit_code": attempt.exit_code, "files": attempt.files.len(),
-                    "added": attempt.lines().0, "removed": attempt.lines().1, "cost_usd": attempt.cost_usd,
+                    "id": attempt.id, "exit_code": attempt.exit_code, "files": attempt.size.files,
+                    "added": attempt.size.added, "removed": attempt.size.removed, "cost_usd": attempt.cost_usd,
                 })).collect::<Vec<_>>(),
                 "exit_code": exit_code,
             });
@@ -200,8 +189,10 @@ impl Attempts {
     }
 
     fn text(&self, best: Option<&Attempt>, stop: Option<ExitCode>) -> String {
-        let kept = |best: &Attempt| match best.removes_tests() {
-            true => format!("All are kept: attempt {} passes its check, but removes lines of tests.\n", best.id),
+        let kept = |best: &Attempt| match best.size.removes_tests {
+            true => {
+                format!("All are kept: attempt {} passes its check, but removes lines of tests.\n", best.id)
+            }
             false => format!("Attempt {} is kept: its check passes with the smallest change.\n", best.id),
         };
         let mut out = best.map_or("No attempt passes its check, so all are kept.\n".to_owned(), kept);

@@ -17,9 +17,11 @@ use tokio_util::sync::CancellationToken;
 use super::child::{self, TaskOutput};
 use super::sessions::{facts, has_message};
 use super::task_dir::{self, FOLDER, Isolation, TaskDir};
-use super::tasks::{BatchTask, Results};
+use super::tasks::{self, BatchTask, Results};
 use crate::cli::report::{self, Failure, OrFail};
 use agent::build::git;
+use base::config::files::load;
+use base::config::paths::Paths;
 use base::process::signals::interrupts;
 use base::protocol::exit_code::ExitCode;
 use base::{clock, sanitize, text};
@@ -54,8 +56,10 @@ pub struct BatchRun {
 }
 
 impl BatchRun {
-    pub fn new(root: PathBuf, name: &str, results: Results, json: bool) -> Self {
-        Self {
+    pub fn new(root: PathBuf, name: &str, results: Results, json: bool) -> Result<Self, Failure> {
+        // For the costs of its tasks.
+        load::own_models(&Paths::from_env().config)?;
+        Ok(Self {
             folder: root.join(FOLDER).join(name),
             root,
             name: name.to_owned(),
@@ -69,7 +73,7 @@ impl BatchRun {
             cancel: CancellationToken::new(),
             outages: RefCell::default(),
             git: tokio::sync::Mutex::new(()),
-        }
+        })
     }
 
     pub async fn work_through(
@@ -341,7 +345,7 @@ impl BatchRun {
     }
 
     fn record(&self, task: &BatchTask, code: u8, facts: Value) -> Result<bool, Failure> {
-        let mut line = json!({"id": task.id, "exit_code": code});
+        let mut line = json!({"id": task.id, "exit_code": code, "prompt_hash": task.hash()});
         if let (Some(line), Value::Object(facts)) = (line.as_object_mut(), facts) {
             line.extend(facts);
             line.retain(|_, value| !value.is_null());
@@ -355,7 +359,8 @@ impl BatchRun {
         } else {
             let how = ExitCode::shown(code);
             let said = line["error"].as_str().or(line["answer"].as_str()).unwrap_or_default();
-            report::say(&format!("{}  {how}  {}\n", task.id, text::one_line(said, 100)))?;
+            let facts = tasks::facts(&line).map_or(String::new(), |facts| format!("  [{facts}]"));
+            report::say(&format!("{}  {how}{facts}  {}\n", task.id, text::one_line(said, 100)))?;
         }
         Ok(true)
     }

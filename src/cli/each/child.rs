@@ -101,6 +101,8 @@ pub struct TaskOutput {
     pub exit_code: Option<u8>,
     pub error: Option<String>,
     pub hint: Option<String>,
+    /// What is true and bad at its end.
+    pub facts: Vec<Value>,
     /// The outage that is being waited out, or that outlasted the wait.
     pub outage: Option<String>,
     session_usd: f64,
@@ -164,6 +166,7 @@ impl TaskOutput {
             Some("turn_ended") => {
                 self.exit_code = event["exit_code"].as_u64().and_then(|code| u8::try_from(code).ok());
                 self.error = text(&event["message"]);
+                self.facts = event["facts"].as_array().cloned().unwrap_or_default();
                 self.outage = self.outage.take().filter(|_| self.exit_code == Some(4));
             }
             _ => {}

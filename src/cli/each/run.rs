@@ -33,13 +33,14 @@ pub async fn run(
     }
     let path = args.results.clone().unwrap_or_else(|| results_path(file, args));
     let results = Results::open(&path)?;
+    results.settle(&mut tasks);
     let all: Vec<BatchTask> = tasks.clone();
     tasks.retain(|task| results.code(&task.id).is_none_or(|code| args.again && code != 0));
     let name = batch_name(&path);
     // The limit is that of all tasks together.
     let max_cost = cli.model.max_cost;
     let flags = child::flags(&ModelArgs { max_cost: None, ..cli.model.clone() }, limits);
-    let mut batch = BatchRun::new(root, &name, results, json);
+    let mut batch = BatchRun::new(root, &name, results, json)?;
     (batch.flags, batch.copy, batch.max_cost) = (flags, args.copy, max_cost);
     let jobs = args.jobs.unwrap_or(1).max(1);
     batch.check(&tasks, jobs).await?;

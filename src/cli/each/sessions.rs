@@ -70,6 +70,7 @@ pub fn facts(output: &TaskOutput, place: &TaskDir) -> Value {
         "session": output.session,
         "answer": output.answer,
         "error": output.error,
+        "facts": (!output.facts.is_empty()).then_some(&output.facts),
         "changed": figures.files.keys().collect::<Vec<_>>(),
         "steps": figures.steps,
         "tokens": figures.tokens.total(),

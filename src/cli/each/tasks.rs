@@ -21,6 +21,22 @@ pub struct BatchTask {
     pub id: String,
     pub prompt: String,
     pub dir: PathBuf,
+    /// It is only a line's number, which another task may get.
+    pub is_line: bool,
+}
+
+impl BatchTask {
+    pub fn hash(&self) -> String {
+        file::hash(self.prompt.as_bytes())[..HASH].to_owned()
+    }
+}
+
+const HASH: usize = 12;
+
+/// What is true and bad at the end of a result's task.
+pub fn facts(result: &Value) -> Option<String> {
+    let facts = result["facts"].as_array()?.iter().filter_map(Value::as_str);
+    Some(facts.map(|fact| fact.replace('_', " ")).collect::<Vec<_>>().join(", "))
 }
 
 #[derive(Deserialize)]
@@ -66,6 +82,7 @@ fn task(line: &[u8], number: usize) -> Result<BatchTask, String> {
         Value::String(prompt) => Fields { prompt, id: Value::Null, dir: PathBuf::new() },
         other => serde_json::from_value(other).map_err(|error| error.to_string())?,
     };
+    let is_line = fields.id.is_null();
     let id = match fields.id {
         Value::Null => number.to_string(),
         Value::String(id) => id,
@@ -81,7 +98,7 @@ fn task(line: &[u8], number: usize) -> Result<BatchTask, String> {
     if !fields.dir.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(format!("the dir '{}' points outside this folder", fields.dir.display()));
     }
-    Ok(BatchTask { id, prompt: fields.prompt, dir: fields.dir })
+    Ok(BatchTask { id, prompt: fields.prompt, dir: fields.dir, is_line })
 }
 
 /// Whether it is a valid name for a file and a git branch.
@@ -124,6 +141,25 @@ impl Results {
             file.write_all(b"\n").map_err(fail)?;
         }
         Ok(Self { file, lines })
+    }
+
+    /// Lines may have moved since: finds each task's result by its prompt, and keeps it from taking another task's.
+    pub fn settle(&self, tasks: &mut [BatchTask]) {
+        let is_of = |id: &str, hash: &str| self.line(id).is_some_and(|line| line["prompt_hash"] == hash);
+        let mut taken: HashSet<String> =
+            tasks.iter().filter(|task| !task.is_line).map(|task| task.id.clone()).collect();
+        for task in tasks.iter_mut().filter(|task| task.is_line) {
+            let hash = task.hash();
+            let is_free = |id: &&String| !taken.contains(*id);
+            let old = |line: &Value| line["prompt_hash"].is_null();
+            let is_own = self.line(&task.id).is_some_and(old) || is_of(&task.id, &hash);
+            let moved = || self.lines.keys().filter(is_free).find(|id| is_of(id, &hash));
+            let own = Some(&task.id).filter(is_free);
+            let new = || own.filter(|id| self.line(id).is_none());
+            let id = own.filter(|_| is_own).or_else(moved).or_else(new).cloned();
+            task.id = id.unwrap_or_else(|| format!("{}-{hash}", task.id));
+            taken.insert(task.id.clone());
+        }
     }
 
     pub fn code(&self, id: &str) -> Option<u64> {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::record::{self, Run, RunKind};
 use super::session_facts::SessionFacts;
 use super::state;
+use crate::cli::each::tasks;
 use crate::cli::report::Failure;
 use agent::build::git;
 use agent::build::state::BuildFolder;
@@ -156,6 +157,9 @@ impl RunPage {
             match code {
                 0 => self.done.push(format!("{id}: {said}")),
                 code => self.failed.push(format!("{id} ({code}): {said}")),
+            }
+            if let Some(facts) = tasks::facts(line) {
+                self.needs_you.push(format!("{id} ended with: {facts}"));
             }
             let checks = logs.get(text("session")).map(|log| SessionFacts::read(log, 0).checks);
             self.checked.extend(checks.into_iter().flatten().map(|check| format!("{id}: {check}")));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::log;
 use super::record::{Run, RunKind};
-use crate::cli::each::sessions;
+use crate::cli::each::{attempts::was_stopped, sessions};
 use base::config::paths::Paths;
 use base::protocol::exit_code::ExitCode;
 use context::report::gather::Report;
@@ -33,6 +33,9 @@ pub fn how_to_continue(run: &Run) -> String {
             "the same command with a higher --max-cost continues it".to_owned()
         }
         RunKind::Batch => "the same command continues it; with --again, failed tasks, too".to_owned(),
+        RunKind::Attempts if run.end.is_some_and(|end| !was_stopped(end.exit_code.into())) => {
+            "the same command makes new attempts; `mycode work` lists the old ones' branches".to_owned()
+        }
         RunKind::Attempts => "the same command continues it".to_owned(),
     }
 }

@@ -79,6 +79,12 @@ pub fn still_running(name: &str, since: Duration, limit: Duration, status: Optio
     said(name, &format!("still running after {since} s{status}; it may take up to {limit} s"))
 }
 
+pub fn overruled(times: u32) -> String {
+    format!(
+        "a Stop hook kept the turn going {times} times; it ends now all the same. `mycode hooks` lists all"
+    )
+}
+
 pub fn not_run(rows: &[NotRun]) -> String {
     let first = rows.first().map_or(String::new(), |row| {
         format!(

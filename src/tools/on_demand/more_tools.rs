@@ -222,7 +222,9 @@ impl Lookup {
             }
         };
         if shown.is_empty() {
-            let message = format!("no tool matches \"{}\" ({all} searched{servers})", elide(&self.query, 80));
+            let failed: String = failed.iter().map(|error| format!("; {error}")).collect();
+            let query = elide(&self.query, 80);
+            let message = format!("no tool matches \"{query}\" ({all} searched{servers}){failed}");
             return Err(ToolError::not_found(message));
         }
         let apart = if self.name.is_some() && all > DESCRIBED_TOOLS { "\n" } else { "\n\n" };

@@ -118,15 +118,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             kind.into_str()
         ));
     }
-    let own_models = sources.paths.config.join("models.toml");
-    if let Some(text) = source::text(&own_models)? {
-        models::take_own(&text).map_err(|what| {
-            bad(
-                format!("{} can't be used: {what}", own_models.display()),
-                "each [[models]] needs a `name` or a `family`, and a `window` (or `like` another one)",
-            )
-        })?;
-    }
+    own_models(&sources.paths.config)?;
     let (provider, provider_error) = match provider_section::read(&raw, var, &sources.paths.servers()) {
         Ok(provider) => (provider, None),
         Err(error) => (None, Some(error)),
@@ -274,6 +266,18 @@ fn others(
 ) -> Vec<(&'static Vendor, ProviderSettings)> {
     let chosen = chosen.filter(|_| admin.lock("provider").is_none());
     provider_section::others(raw, var, chosen)
+}
+
+/// Loads the user's models and their prices.
+pub fn own_models(config: &Path) -> Result<(), ConfigError> {
+    let own_models = config.join("models.toml");
+    let Some(text) = source::text(&own_models)? else { return Ok(()) };
+    models::take_own(&text).map_err(|what| {
+        bad(
+            format!("{} can't be used: {what}", own_models.display()),
+            "each [[models]] needs a `name` or a `family`, and a `window` (or `like` another one)",
+        )
+    })
 }
 
 fn share(name: &str, value: Option<f64>, default: f64) -> Result<f64, ConfigError> {

@@ -111,9 +111,7 @@ async fn settled(root: &Path, name: &str) -> Result<String, Failure> {
             return Err(Failure::usage(format!("the task of {name} is still running"), hint));
         }
         let tree = open_tree(root, &name).await?;
-        tree.commit("mycode: unfinished work")
-            .await
-            .or_task("git can't commit what is there", HINT)?;
+        tree.commit("mycode: unfinished work").await.or_task("git can't commit what is there", HINT)?;
     }
     Ok(name)
 }
@@ -221,8 +219,10 @@ async fn merge(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failur
         let part = RoleTask::new("qa_fixer", format!("merge of {branch}"), prompts::merge(&task, &conflicts));
         let part = RoleTask { elsewhere: Some(elsewhere), start: RoleStart::Fresh, ..part };
         let hint = "merge it by hand, or try again with another --model; your files are unchanged";
-        roles.work(part).await.or_task("the conflicts are not resolved", hint)?;
-        tree.conclude(root, &before, &conflicts).await.or_task("the conflicts are not resolved", hint)?;
+        let fixer = roles.work(part).await.or_task("the conflicts are not resolved", hint)?;
+        tree.conclude(root, (&before, &conflicts), &fixer)
+            .await
+            .or_task("the conflicts are not resolved", hint)?;
     }
     let hint = "commit or stash your changes to these files, then try again";
     tree.deliver(root).await.or_task(format!("{branch} is not merged"), hint)?;

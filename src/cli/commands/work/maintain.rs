@@ -56,7 +56,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
     } else {
         report::say(&format!("{}\n", notice::open_notes(&open)))?;
     }
-    let (mut done, mut code, mut tokens) = (Vec::new(), 0, 0);
+    let (mut done, mut code, mut tokens, mut facts) = (Vec::new(), 0, 0, Vec::new());
     let mut answers = String::new();
     for phase in work.phases.iter().copied() {
         let setup = agent_setup::setup(cli, false, &which).await?;
@@ -78,6 +78,8 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
         report::written(outcome.lost.as_deref())?;
         code = code.max(outcome.exit_code);
         tokens += outcome.end.usage.total();
+        let fact = |fact: &String| format!("{}: {}", phase.into_str(), fact.replace('_', " "));
+        facts.extend(outcome.end.facts.iter().map(fact));
         if outcome.end.reason != EndReason::Done {
             break;
         }
@@ -92,7 +94,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
         let reopened =
             path.and_then(|path| reopen::restore(&opened.project_state, &opened.workspace, &path).ok());
         let cost_usd = reopened.and_then(|reopened| reopened.conversation.usage.cost_usd());
-        found = MaintainReport { tokens, cost_usd, ..baseline.report(&journal, done) };
+        found = MaintainReport { tokens, cost_usd, facts, ..baseline.report(&journal, done) };
         let hint = "check the disk space and the permissions of the folder";
         let kept = maintain::keep(&opened.workspace, session, &work.task, &found.text(), &answers);
         file = kept.or_task("the report can't be written", hint)?;
