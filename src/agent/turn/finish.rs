@@ -11,6 +11,7 @@ use base::file;
 use base::model::item::{Item, ItemId};
 use base::model::observation::CheckKind;
 use base::process::task;
+use base::search::walk::Walk;
 use base::text::one_line;
 use context::session::journal::record::{JournalRecord, PathState};
 use context::session::journal::recorder::Journal;
@@ -21,6 +22,7 @@ use tools::file::wrote;
 const MOST_LINES: usize = 4;
 const NAMES: usize = 3;
 const SHOWN_CHARS: usize = 60;
+const MOST_ENTRIES: usize = 20_000;
 /// Other tools may run tests that we can't see.
 const OWN: [&str; 6] = ["Read", "Grep", "Glob", "LS", "Bash", "TodoWrite"];
 const MAX_DATA_BYTES: u64 = 1024 * 1024;
@@ -51,7 +53,14 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
             |path: &str| net.get(Path::new(path)).copied().unwrap_or(true) && root.join(path).exists();
         let changes: Vec<(ItemId, String)> =
             changes.into_iter().filter(|(_, path)| is_changed(path)).collect();
-        let gone = |path: &String| !root.join(path).exists() && !net.contains_key(Path::new(path));
+        // A bare name may mean a file in any folder.
+        let is_elsewhere = |name: &str| {
+            let walk = Walk { most: MOST_ENTRIES, ..Walk::new(&root) };
+            !name.contains('/') && walk.sorted().any(|entry| entry.file_name() == name)
+        };
+        let gone = |path: &String| {
+            !root.join(path).exists() && !net.contains_key(Path::new(path)) && !is_elsewhere(path)
+        };
         let missing: Vec<String> = wanted.into_iter().filter(gone).collect();
         let invalid = invalid_files(&root, &changes);
         (changes, missing, !project::checks(&root).is_empty(), invalid)
@@ -82,13 +91,13 @@ pub fn false_reports(
     changes: &[(ItemId, String)],
     audience: Audience,
 ) -> Vec<Fact> {
-    let mut facts: Vec<Fact> = failed_or_claimed(work, answer, changes, audience).into_iter().collect();
+    let mut facts: Vec<Fact> = failed_or_claimed(work, task, answer, changes, audience).into_iter().collect();
     facts.extend(failed_edits(work, answer, audience));
-    if work.only_read()
-        && (claims::says_changed(task, answer) || audience.headless && claims::shows_file(task, answer))
-    {
-        let line = "No file was changed in this run, and no command ran; your answer reads as if one was."
-            .to_owned();
+    let undone =
+        || claims::shows_file(task, answer) || !audience.has_schema && claims::leaves_undone(task, answer);
+    if work.only_read() && (claims::says_changed(task, answer) || audience.headless && undone()) {
+        let line =
+            "No file was changed in this run, and no command ran; your answer doesn't say so.".to_owned();
         facts.push(Fact { name: "nothing_changed", line });
     }
     facts
@@ -197,6 +206,7 @@ pub fn unchecked(work: &WorkLog, changes: &[(ItemId, String)], can_check: bool) 
 
 fn failed_or_claimed(
     work: &WorkLog,
+    task: &str,
     answer: &str,
     changes: &[(ItemId, String)],
     audience: Audience,
@@ -204,9 +214,10 @@ fn failed_or_claimed(
     let from = work.turn_start();
     let runs: Vec<&CheckRun> = work.checks().filter(|run| run.started >= from).collect();
     if runs.is_empty() && changes.is_empty() && work.failed_edits().is_empty() {
-        let made_up =
-            claims::says_tests_ran(answer) && work.checks().next().is_none() && work.uses_only(&OWN);
-        let line = "Your answer says that you ran tests; none ran in this run.".to_owned();
+        let made_up = work.checks().next().is_none()
+            && (claims::says_tests_ran(answer) && work.uses_only(&OWN)
+                || claims::claims_pass(task, answer) && work.only_read());
+        let line = "Your answer says that tests ran or pass; none ran in this run.".to_owned();
         return made_up.then_some(Fact { name: "claimed_tests", line });
     }
     let first_change = work.first_change();

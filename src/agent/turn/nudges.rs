@@ -82,7 +82,9 @@ impl Nudges {
     }
 
     pub fn empty(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
-        let text = "Your last two replies were empty. Make the next call, or say what is done.".to_owned();
+        let text =
+            "Your last two replies had neither text nor a call. Make the next call, or say what is done."
+                .to_owned();
         self.tell((ReminderTopic::Ending, text, self.reminded("the reply was empty")), agent, control)
     }
 

@@ -257,10 +257,17 @@ impl ReplyRequest<'_> {
             return items;
         }
         let names = self.window.prompt.tool_names();
-        let last = items.iter().rposition(|item| matches!(item, Item::Assistant { .. }));
+        // Small models forget to end their thinking: where nothing else was said, the call at its end is meant.
+        let speaks = items.iter().any(has_substance);
+        let last = items.iter().rposition(|item| match item {
+            Item::Assistant { .. } => speaks,
+            Item::Reasoning(_) => !speaks,
+            _ => false,
+        });
         let read = last.and_then(|at| Some((at, text_calls::read(&items[at].text(), &names)?)));
         let Some((at, (said, calls))) = read else { return items };
         match said.is_empty() {
+            _ if !speaks => {}
             true => drop(items.remove(at)),
             false => items[at] = Item::assistant(said),
         }

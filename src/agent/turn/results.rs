@@ -9,7 +9,6 @@ use crate::calls::policy_engine::PolicyEngine;
 use crate::control::Events;
 use crate::session::conversation::Conversation;
 use crate::window::context_window::ContextWindow;
-use base::model::call::ToolCall;
 use base::model::envelope::ErrorCode;
 use base::model::item::{Item, ToolResult};
 use base::path;
@@ -80,21 +79,19 @@ pub fn count_failures(result: &mut ToolResult, conversation: &Conversation) {
     }
 }
 
-/// Notes that a command after a failed edit in the same reply ran on the unchanged file.
-pub fn note_failed_edit(result: &mut ToolResult, calls: &[Arc<ToolCall>], failed: &mut Option<String>) {
+/// Notes that a command after a failed edit in the same reply ran without it.
+pub fn note_failed_edit(result: &mut ToolResult, conversation: &Conversation, failed: &mut Option<String>) {
+    let edited = conversation.facts.work.edited(result);
     let envelope = &mut result.envelope;
-    if ["Edit", "MultiEdit", "Write"].contains(&&*result.tool) && envelope.error.is_some() {
-        let call = calls.iter().find(|call| call.id == result.call_id);
-        let args = call.and_then(|call| call.parsed_args().ok()).unwrap_or_default();
-        *failed = Some(args["path"].as_str().unwrap_or("a file").to_owned());
+    if edited.is_some() && envelope.error.is_some() {
+        *failed = edited;
     } else if &*result.tool == "Bash"
         && envelope.data.command().is_some()
         && envelope.error.is_none()
         && let Some(path) = failed.take()
     {
-        let note = format!(
-            "Note: the edit to {path} earlier in this reply failed, so this ran on the unchanged file.\n"
-        );
+        let note =
+            format!("Note: the edit to {path} earlier in this reply failed, so this ran without it.\n");
         envelope.body.insert_str(0, &note);
     }
 }

@@ -361,7 +361,7 @@ impl<'a> Turn<'a> {
             for mut result in results {
                 self.denied_at_end = results::is_denied(&result);
                 results::count_failures(&mut result, conversation);
-                results::note_failed_edit(&mut result, calls, &mut failed_edit);
+                results::note_failed_edit(&mut result, conversation, &mut failed_edit);
                 touched.extend(results::touched(&result, dispatcher.root()));
                 results::record(result, conversation, window, &dispatcher.policy, &self.control.events)?;
             }

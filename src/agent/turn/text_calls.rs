@@ -26,7 +26,8 @@ static ALONE: Pattern = Pattern::new(include_str!("words/call_alone.regex"));
 static PYTHON: Pattern = Pattern::new(include_str!("words/call_python.regex"));
 static CLOSED: Pattern = Pattern::new(r"^(?:[\]\s`;,}]|<[^<>]{1,60}>)*");
 const NAMES: [&str; 6] = ["name", "tool", "function", "tool_name", "action", "recipient_name"];
-const ARGUMENTS: [&str; 6] = ["arguments", "args", "parameters", "input", "params", "action_input"];
+const ARGUMENTS: [&str; 7] =
+    ["arguments", "args", "parameters", "input", "params", "action_input", "tool_input"];
 /// With more prose around them, calls are only examples for the reader.
 const BETWEEN_CHARS: usize = 300;
 const AFTER_CHARS: usize = 150;
@@ -36,22 +37,26 @@ pub fn read(text: &str, tools: &[&str]) -> Option<(String, Vec<TextCall>)> {
     let (before, calls) = framed(text, tools)
         .or_else(|| alone(text, tools))
         .or_else(|| python(text, tools))
-        .or_else(|| tags(text, tools))?;
-    static OPENED: Pattern = Pattern::new(r"(?:\s|<[^<>\s]{1,40}>|```(?:json)?)*$");
-    let before = OPENED.find(before).map_or(before, |opened| &before[..opened.start()]);
+        .or_else(|| tags(text, tools))
+        .filter(|(before, _)| !is_example(before))?;
+    let before = without_opening(before);
     // A template's wrapper isn't part of the text.
     let said = if before.contains("<|") || before.contains("<｜") { "" } else { before };
     Some((said.to_owned(), calls))
 }
 
-/// The text with quoted code blanked out but all offsets unchanged. Blocks of JSON stay, as they may be calls.
-fn masked(text: &str) -> String {
+fn without_opening(before: &str) -> &str {
+    static OPENED: Pattern = Pattern::new(r"(?:\s|<[^<>\s]{1,40}>|```(?:json|xml)?)*$");
+    OPENED.find(before).map_or(before, |opened| &before[..opened.start()])
+}
+
+/// The text with quoted code blanked out but all offsets unchanged. Blocks that may be calls stay.
+fn masked(text: &str, calls: &[&str]) -> String {
     static QUOTED: Pattern = Pattern::new(r"(?s)```(?P<language>\w*)[^\n]*\n.*?```|`[^`\n]+`");
     let mut masked = text.to_owned();
     for found in QUOTED.captures_iter(text) {
         let language = found.name("language").map_or("", |language| language.as_str());
-        if let Some(quoted) = found.get(0).filter(|_| !["json", "tool_call", "tool_code"].contains(&language))
-        {
+        if let Some(quoted) = found.get(0).filter(|_| !calls.contains(&language)) {
             masked.replace_range(quoted.range(), &" ".repeat(quoted.len()));
         }
     }
@@ -60,16 +65,15 @@ fn masked(text: &str) -> String {
 
 fn framed<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     ["<", "[TOOL_CALLS]", "to=", "Action:"].iter().find(|sign| text.contains(**sign))?;
-    let masked = masked(text);
+    // The results that a model invents end its reply.
+    let text = text.find("<tool_response").map_or(text, |at| &text[..at]);
+    let masked = masked(text, &["json", "xml", "tool_call", "tool_code"]);
     let frames: Vec<_> = FRAMES
         .captures_iter(&masked)
         .filter(|frame| frame.get(0).is_some_and(|found| is_frame(found.as_str(), &text[found.end()..])))
         .collect();
     let starts: Vec<usize> = frames.iter().filter_map(|frame| Some(frame.get(0)?.start())).collect();
     let before = &text[..*starts.first()?];
-    if is_example(before) {
-        return None;
-    }
     let mut calls = Vec::new();
     let mut end = before.len();
     for (at, frame) in frames.iter().enumerate() {
@@ -126,7 +130,7 @@ fn meant(calls: Vec<TextCall>, tools: &[&str]) -> Vec<TextCall> {
 
 fn is_example(before: &str) -> bool {
     static SHOWS: PhrasePattern = PhrasePattern::new(include_str!("words/shows_notation.regex"));
-    before.trim_end().lines().last().is_some_and(|line| SHOWS.is_match(line))
+    without_opening(before).lines().last().is_some_and(|line| SHOWS.is_match(line))
 }
 
 fn is_comment(after: &str) -> bool {
@@ -211,7 +215,7 @@ fn broken(text: &str) -> Option<TextCall> {
 
 fn alone<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     text.find('{')?;
-    let masked = masked(text);
+    let masked = masked(text, &["json", "tool_call", "tool_code"]);
     // A fenced object counts only if the text begins with it.
     let shown = if text.trim_start().starts_with("```") { text } else { &masked };
     let found = ALONE.captures(shown)?;
@@ -227,6 +231,11 @@ fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
     static ARGUMENT: Pattern = Pattern::new(include_str!("words/python_argument.regex"));
     text.trim_end().strip_suffix([')', ']', '`', '>'])?;
     let found = PYTHON.captures(text)?;
+    let before = &text[..found.get(0)?.start()];
+    // Behind prose, only our own name: `open(path='x')` there is code.
+    if !before.is_empty() && !tools.contains(&&found["tool"]) {
+        return None;
+    }
     let tool = tool_names::meant(&found["tool"], tools)?.to_owned();
     let mut args = Map::new();
     let mut rest = &found["args"];
@@ -243,14 +252,14 @@ fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
         rest = &rest[argument[0].len()..];
     }
     (rest.trim().is_empty() && !args.is_empty())
-        .then(|| ("", vec![TextCall { tool, args: Value::Object(args).to_string() }]))
+        .then(|| (before, vec![TextCall { tool, args: Value::Object(args).to_string() }]))
 }
 
 /// `<read_file><path>a.py</path></read_file>`, as written by Cline and Roo Code.
 fn tags<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     static OPENING: Pattern = Pattern::new(r"<(?P<tool>[A-Za-z_]{2,40})>\s*<[A-Za-z_]+>");
     text.find("</")?;
-    let masked = masked(text);
+    let masked = masked(text, &["json", "tool_call", "tool_code"]);
     let is_tool = |tool: &str| tool_names::meant(tool, tools).is_some() || tool_names::is_answer(tool);
     let (mut calls, mut before, mut at) = (Vec::new(), None, 0);
     while let Some(found) = OPENING.captures(&masked[at..]).and_then(|found| found.name("tool")) {
@@ -263,7 +272,7 @@ fn tags<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
         calls.push(TextCall { tool, args: Value::Object(args).to_string() });
     }
     let after = text[at..].trim();
-    let before = before.filter(|before| !is_example(before))?;
+    let before = before?;
     (after.is_empty() || is_comment(after)).then(|| (before, meant(calls, tools)))
 }
 
@@ -344,14 +353,31 @@ mod tests {
             "{\"tool_calls\": [{\"type\": \"function\", \"function\": {\"name\": \"Bash\", \"arguments\": {\"command\": \"ls -a\"}}}]}",
             "Action: Bash\nAction Input: {\"command\": \"ls -a\"}\nObservation:",
             "<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls -a\",}}\n</tool_call>\nI will report the result.",
+            "<tool_call>{'name': 'Bash', 'arguments': {'command': 'ls -a'}}</tool_call>",
+            "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls -a\"}}\n</tool_call>\n<tool_response>\na.py\n</tool_response>\nThere is only a.py.",
+            "<tools>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls -a\"}}\n</tools>",
+            "<function_call>{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls -a\"}}</function_call>",
+            "<tool>{'name': 'Bash', 'arguments': {'command': 'ls -a'}}</tool>",
+            "```xml\n<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls -a\"}}\n</tool_call>\n```",
+            "functools[{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls -a\"}}]",
+            "{\"tool\": \"Bash\", \"tool_input\": {\"command\": \"ls -a\"}}",
             "<execute_command>\n<command>ls -a</command>\n</execute_command>",
         ] {
             let (said, calls) = read(text, &TOOLS).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(calls, [bash("ls -a")], "{text}");
             assert_eq!(said, "", "{text}");
         }
-        let two = "I look.\n<tool_call>{\"name\": \"bash\", \"arguments\": {\"command\": \"a\"}}</tool_call>";
-        assert_eq!(read(two, &TOOLS).unwrap().0, "I look.");
+        for call in [
+            "\n<tool_call>{\"name\": \"bash\", \"arguments\": {\"command\": \"a\"}}</tool_call>",
+            "\n<json>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"a\"}}\n</json>",
+            "\n\nBash(command=\"a\")",
+        ] {
+            assert_eq!(
+                read(&format!("I look.{call}"), &TOOLS),
+                Some(("I look.".to_owned(), vec![bash("a")])),
+                "{call}"
+            );
+        }
         let hermes = "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"a\"}}\n</tool_call>\nThen:\n<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"b\"}}\n</tool_call>";
         assert_eq!(read(hermes, &TOOLS).unwrap().1, [bash("a"), bash("b")]);
         let mistral = "[TOOL_CALLS][{\"name\": \"Bash\", \"arguments\": {\"command\": \"a\"}}, {\"name\": \"Bash\", \"arguments\": {\"command\": \"b\"}}]";
@@ -395,6 +421,9 @@ mod tests {
             "Send the mail to=ops@example.com with {\"a\": 1}",
             "Done.\n\nAction: Fixed the parser.\n\n```rust\nfn a() {}\n```",
             "I ran Bash and read a file.",
+            "The format is:\n```xml\n<tool_call>{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}</tool_call>\n```",
+            "For example:\n\nBash(command=\"ls\")",
+            "Then run\n\nbash(command=\"ls\")",
             "The page has <section><p>text</p></section>.",
             "Cline writes `<read_file><path>a</path></read_file>`.",
             "",

@@ -60,8 +60,24 @@ pub fn asks_something(task: &str) -> bool {
 /// Whether a task asks for a change and the answer only shows a file or describes the change.
 pub fn shows_file(task: &str, answer: &str) -> bool {
     static SHOWN: PhrasePattern = PhrasePattern::new(include_str!("words/shown_file.regex"));
-    let asks_change = |sentence: &str| ASKS_CHANGE.is_match(sentence.trim_start_matches([' ', '-', '*']));
-    !task.contains('?') && !asks_something(task) && sentences(task).any(asks_change) && SHOWN.is_match(answer)
+    SHOWN.is_match(answer) && asks_change(task, &ASKS_CHANGE)
+}
+
+/// Whether a task asks for a change of code and an English answer doesn't say why there is none.
+pub fn leaves_undone(task: &str, answer: &str) -> bool {
+    static OF_CODE: PhrasePattern = PhrasePattern::new(include_str!("words/asks_code_change.regex"));
+    static EXPLAINS: PhrasePattern = PhrasePattern::new(include_str!("words/explains.regex"));
+    is_silent(answer) && !EXPLAINS.is_match(answer) && asks_change(task, &OF_CODE)
+}
+
+fn asks_change(task: &str, what: &PhrasePattern) -> bool {
+    let asks = |sentence: &str| what.is_match(sentence.trim_start_matches([' ', '-', '*']));
+    !task.contains('?') && !asks_something(task) && sentences(task).any(asks)
+}
+
+/// Whether a task that is no question gets the answer that tests pass.
+pub fn claims_pass(task: &str, answer: &str) -> bool {
+    says_tests_pass(answer) && asks_change(task, &ASKS_CHANGE)
 }
 
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -103,6 +119,23 @@ mod tests {
             "It is fixed in 2.0.",
         ] {
             assert!(!says_changed("Fix f", text), "{text}");
+        }
+        for undone in
+            ["Done.", "The rounding happens in `total`.", "Replace line 1 of `app.py` with:\n```\nx = 2\n```"]
+        {
+            assert!(leaves_undone("Fix the bug in app.py", undone), "{undone}");
+            for task in ["What is the bug in app.py?", "Add 2 and 3", "Review app.py", "Arregla app.py"] {
+                assert!(!leaves_undone(task, undone), "{task}");
+            }
+        }
+        for explained in [
+            "It already does.",
+            "There is no such bug: total rounds once.",
+            "I couldn't find it.",
+            "Which of the two?",
+            "Ich habe nichts gefunden.",
+        ] {
+            assert!(!leaves_undone("Fix the bug in app.py", explained), "{explained}");
         }
         let shown = "```python\n# a.py\ndef f():\n    return 2\n```";
         assert!(shows_file("Make f return 2", shown));

@@ -26,10 +26,14 @@ pub fn wanted(task: &str) -> Vec<String> {
                 .is_some_and(|word| word.contains("://") || word.ends_with('<'));
             let odd =
                 before.ends_with(['*', '$', '{', '<', '%', '/', '@', '~']) || path.as_str().starts_with('@');
+            let is_value = before
+                .split_whitespace()
+                .next_back()
+                .is_some_and(|word| word.len() > 2 && word.starts_with("--"));
             let in_command = before.matches('`').count() % 2 == 1 && !before.ends_with('`');
             let asked = MAKES.is_match(before) && (!LEADS_AWAY.is_match(before) || INTO.is_match(before));
             let name = path.as_str().trim_start_matches("./").to_owned();
-            if asked && !in_url && !odd && !in_command && !found.contains(&name) {
+            if asked && !in_url && !odd && !is_value && !in_command && !found.contains(&name) {
                 found.push(name);
             }
         }
@@ -75,6 +79,7 @@ mod tests {
             ("Generate a report: `tool run -o report.json URL`", vec![]),
             ("It fails to create events (`src/types.go:104` rejects them)", vec![]),
             ("The file should be at ~/.tool/auth.json", vec![]),
+            ("For --output x.csv write x.csv.meta too.", vec![]),
             ("Generate a config like sample.toml", vec![]),
             ("Save it at ./conf/app.yaml.\n```\nwrite x to y.txt\n```", vec!["conf/app.yaml"]),
         ] {

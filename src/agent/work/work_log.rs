@@ -101,7 +101,8 @@ impl WorkLog {
             INLINE.is_match(&check.name) && writes && changed.iter().any(|path| is_program(path))
         };
         let check = check.filter(|check| !is_edit(check));
-        for path in changed.into_iter().filter(|_| check.is_none()) {
+        let mends = |path: &str| self.failed_edits().iter().any(|failed| is_same_file(failed, path));
+        for path in changed.into_iter().filter(|path| check.is_none() || mends(path)).collect::<Vec<_>>() {
             self.events.push(id, WorkEvent::Changed(path.clone()));
         }
         let Some(ran) = envelope.data.command() else { return };
@@ -206,10 +207,10 @@ impl WorkLog {
                     failed.retain(|(known, _)| known != path);
                     failed.push((path, *missing));
                 }
-                // The path may have been written differently or with a typo.
-                WorkEvent::Changed(path) => failed.retain(|(known, missing)| {
-                    !missing && !path.ends_with(known) && !known.ends_with(path.as_str())
-                }),
+                // The path may have been written with a typo.
+                WorkEvent::Changed(path) => {
+                    failed.retain(|(known, missing)| !missing && !is_same_file(known, path))
+                }
                 _ => {}
             }
         }
@@ -250,6 +251,11 @@ impl WorkLog {
             WorkEvent::Called(mark) => Some(mark),
             _ => None,
         })
+    }
+
+    /// The file of an edit whose result isn't added yet.
+    pub fn edited(&self, result: &ToolResult) -> Option<String> {
+        edited_path(self.open.get(&result.call_id)?, result)
     }
 
     /// How often this call has failed in the same way since the last change, including this result.
@@ -315,19 +321,28 @@ impl CheckRun {
     }
 }
 
+/// Whether both may mean the same file, as a path may be written differently.
+fn is_same_file(one: &str, other: &str) -> bool {
+    one.ends_with(other) || other.ends_with(one)
+}
+
+/// The path in the call of an edit, as named there.
+fn edited_path(call: &ToolCall, result: &ToolResult) -> Option<String> {
+    const NAMES: [&str; 5] = ["path", "file_path", "filePath", "target_file", "filename"];
+    let args = call.parsed_args().ok()?;
+    let path = NAMES.into_iter().find_map(|name| args[name].as_str())?;
+    let edits = ["Edit", "MultiEdit", "Write"].contains(&&*result.tool);
+    edits.then(|| path.trim_start_matches("./").to_owned())
+}
+
 /// The file of a failed edit. A refused edit, or one that is already applied, doesn't count.
 fn failed_edit(call: &ToolCall, result: &ToolResult) -> Option<WorkEvent> {
     let error = result.envelope.error.as_ref()?;
     let made = [ErrorCode::PermissionDenied, ErrorCode::Interrupted].contains(&error.code)
         || error.message.contains("nothing is left to do");
-    if made || !["Edit", "MultiEdit", "Write"].contains(&&*result.tool) {
-        return None;
-    }
-    let args = call.parsed_args().ok()?;
-    let names = ["path", "file_path", "filePath", "target_file", "filename"];
-    let path = names.into_iter().find_map(|name| args[name].as_str())?;
+    let path = edited_path(call, result).filter(|path| !made && is_counted(path))?;
     let missing = error.code == ErrorCode::NotFound && error.message.contains("does not exist");
-    is_counted(path).then(|| WorkEvent::EditFailed(path.trim_start_matches("./").to_owned(), missing))
+    Some(WorkEvent::EditFailed(path, missing))
 }
 
 impl CallMark {

@@ -139,13 +139,14 @@ fn the_first_command_behind_it_is_told() {
     let place = Workplace::new();
     place.file("a.txt", "a\n");
     let calls = answer()
-        .call("Edit", json!({"path": "a.txt", "old_string": "b", "new_string": "c"}))
+        .call("Edit", json!({"file_path": "a.txt", "old_string": "b", "new_string": "c"}))
         .call("Bash", json!({"command": "vim a.txt"}))
         .call("Bash", json!({"command": "echo one"}))
         .call("Bash", json!({"command": "echo two"}));
     let server = FakeServer::start(vec![calls.into(), answer().text("I could not.").into()]);
     place.exec(&server.base_url(), &["do it"]);
     let said = &server.requests()[1].raw;
-    assert_eq!(said.matches("ran on the unchanged file").count(), 1, "{said}");
-    assert!(said.contains(r"this ran on the unchanged file.\none"), "{said}");
+    assert!(said.contains("the edit to a.txt earlier in this reply failed"), "{said}");
+    assert_eq!(said.matches("ran without it").count(), 1, "{said}");
+    assert!(said.contains(r"this ran without it.\none"), "{said}");
 }

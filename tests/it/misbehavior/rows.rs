@@ -205,7 +205,7 @@ fn finish() -> Vec<Row> {
             ("a file under another name", "Save the sum as `sum.csv`"),
             ("finish", "The task names `sum.csv`; it doesn't exist."),
             vec![bash("echo 3 > sum.txt"), report()],
-            vec![bash("echo 3 > sum.csv"), report()],
+            vec![bash("mkdir out && echo 3 > out/sum.csv"), report()],
         ),
         row(
             ("a job that ends with the run", "Start the server"),
@@ -221,7 +221,7 @@ fn finish() -> Vec<Row> {
             ("an edit that failed and was not made again", TASK),
             ("finish", "The last edit of `a.py` failed and was not retried."),
             vec![read(), failing_edit(), done()],
-            joined(vec![vec![read(), failing_edit()], edit(), vec![bash(CHECK), done()]]),
+            vec![read(), failing_edit(), bash("sed -i s/1/2/ a.py && sh ./check.sh"), done()],
         )
         .in_chat(),
         row(
@@ -304,6 +304,19 @@ fn endings() -> Vec<Row> {
         )
         .in_chat(),
         row(
+            ("a change that no one made", "Fix the bug in a.py: f must return 2."),
+            ("finish", "No file was changed in this run"),
+            vec![text("Done.")],
+            vec![read(), text("f already returns 2 where it must.")],
+        ),
+        row(
+            ("a claim where nothing was done at all", "Fix the bug in a.py"),
+            ("finish", "Your answer says that tests ran or pass; none ran in this run."),
+            vec![read(), text("The fix is in place and all tests pass.")],
+            vec![read(), text("There is no bug that I can see.")],
+        )
+        .in_chat(),
+        row(
             ("a file shown instead of written", TASK),
             ("finish", "No file was changed in this run"),
             vec![read(), text("```python\n# a.py\ndef f():\n    return 2\n```")],
@@ -323,7 +336,7 @@ fn endings() -> Vec<Row> {
         ),
         row(
             ("tests that never ran", "Run the tests"),
-            ("finish", "Your answer says that you ran tests; none ran in this run."),
+            ("finish", "Your answer says that tests ran or pass; none ran in this run."),
             vec![bash("ls"), text("I ran the tests, and all is well.")],
             vec![bash(CHECK), text("I ran the tests, and all is well.")],
         )
@@ -342,7 +355,7 @@ fn endings() -> Vec<Row> {
         ),
         row(
             ("empty twice", TASK),
-            ("ending", "Your last two replies were empty."),
+            ("ending", "Your last two replies had neither text nor a call."),
             vec![read(), text(""), text(""), known()],
             vec![read(), known()],
         )
@@ -351,18 +364,9 @@ fn endings() -> Vec<Row> {
         .resumed_after(1),
         row(
             ("blank twice", TASK),
-            ("ending", "Your last two replies were empty."),
-            vec![read(), text(" \n\n"), text("\n"), known()],
+            ("ending", "Your last two replies had neither text nor a call."),
+            vec![read(), text(" \n\n"), text("...\u{200b}"), known()],
             vec![read(), text(""), known()],
-        )
-        .in_chat()
-        .goes_on()
-        .resumed_after(1),
-        row(
-            ("dots twice", TASK),
-            ("ending", "Your last two replies were empty."),
-            vec![read(), text("..."), text("\u{200b}"), known()],
-            vec![read(), known()],
         )
         .in_chat()
         .goes_on()

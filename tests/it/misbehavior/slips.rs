@@ -141,8 +141,24 @@ pub fn slips() -> Vec<Row> {
             read(),
         ),
         slip(
+            "a call inside thinking that is not closed",
+            shown,
+            text(
+                "<think>\nI look.\n<tool_call>\n{\"name\": \"Read\", \"arguments\": {\"path\": \"a.py\"}}\n</tool_call>",
+            ),
+            read(),
+        ),
+        slip(
+            "a call inside reasoning",
+            shown,
+            answer().reasoning(
+                "I look.\n\n<tool_call>{\"name\": \"Read\", \"arguments\": {\"path\": \"a.py\"}}</tool_call>",
+            ),
+            read(),
+        ),
+        slip(
             "a test behind a failed edit in one reply",
-            "so this ran on the unchanged file",
+            "the edit to a.py earlier in this reply failed, so this ran without it",
             failing_edit().call("Bash", json!({"command": CHECK})),
             read().call("Bash", json!({"command": CHECK})),
         )
