@@ -142,8 +142,7 @@ fn imports(name: &str, text: &str, names: &BTreeSet<String>) -> BTreeSet<String>
                 let mut parts = base.clone();
                 for part in path.split("::").map(str::trim) {
                     parts.push(part.to_owned());
-                    // The module has the file of the system it is built for.
-                    let file = format!("{}.rs", parts.join("/")).replace("system/os.rs", "system/unix.rs");
+                    let file = format!("{}.rs", parts.join("/"));
                     if names.contains(&file) && file != name {
                         found.insert(file);
                         break;
@@ -311,7 +310,7 @@ fn methods_stand_beside_their_type() {
 #[test]
 fn public_types_have_a_name_of_their_own() {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for source in sources().into_iter().filter(|source| !source.name.ends_with("windows.rs")) {
+    for source in sources() {
         for line in code(&source.text) {
             let kinds = ["pub struct ", "pub enum ", "pub trait "];
             let Some(rest) = kinds.iter().find_map(|kind| line.strip_prefix(kind)) else { continue };
@@ -323,10 +322,9 @@ fn public_types_have_a_name_of_their_own() {
     assert!(places.is_empty(), "public types with the same name: {places:?}");
 }
 
-/// A port to another system is work in these places only.
 #[test]
 fn only_base_and_sandbox_know_the_system() {
-    let knowing = ["std::os::", "rustix", "libc::", "signal::unix", "net::unix", "cfg(unix)", "cfg(windows)"];
+    let knowing = ["std::os::", "rustix", "libc::", "signal::unix", "net::unix", "cfg(unix)"];
     let mut wrong = Vec::new();
     for source in sources() {
         let may = ["base/", "guard/sandbox/"].iter().any(|room| source.name.starts_with(room));
@@ -402,7 +400,7 @@ fn files_are_short_say_why_they_exist_and_import_little() {
             wrong.push(format!("{} does not say what it is for", source.name));
         }
         // They stand for tokio's own way to start work, and for what the standard library has for Unix only.
-        let own = ["base/process/task.rs", "base/system/unix.rs"];
+        let own = ["base/process/task.rs", "base/system/os.rs"];
         let imported = source.imports.iter().filter(|name| !own.contains(&name.as_str())).count();
         if imported > MAX_IMPORTS && !WIRING.contains(&source.name.as_str()) {
             wrong.push(format!("{} imports {imported} of our files", source.name));

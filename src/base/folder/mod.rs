@@ -2,7 +2,6 @@
 
 pub mod atomic_write;
 pub mod exact;
-#[cfg_attr(windows, path = "handle_on_windows.rs")]
 pub mod handle;
 pub mod own;
 pub mod quota;

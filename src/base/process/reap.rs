@@ -10,8 +10,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::{programs, timeout};
-use crate::system::facts::ProcessFacts;
-use crate::system::os::{self, Handle, Signal};
+use crate::system::os::{self, Handle, ProcessFacts, Signal};
 
 /// Length limit of a name in `/proc/PID/comm`.
 const COMM_BYTES: usize = 15;

@@ -1,6 +1,3 @@
-//! Everything that differs between operating systems. A port to Windows is work here, in `folder/handle.rs` and in the sandbox.
+//! Everything that differs between operating systems, apart from `folder/handle.rs` and the sandbox.
 
-pub mod facts;
-#[cfg_attr(unix, path = "unix.rs")]
-#[cfg_attr(windows, path = "windows.rs")]
 pub mod os;

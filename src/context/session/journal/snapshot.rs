@@ -19,8 +19,7 @@ use super::record::{JournalChange, PathState};
 use base::folder::exact;
 use base::format::path_text;
 use base::search::walk::Walk;
-use base::system::facts::FileFacts;
-use base::system::os;
+use base::system::os::{self, FileFacts};
 
 /// A command may change any file, but copying larger ones in advance costs too much.
 const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;

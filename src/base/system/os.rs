@@ -1,6 +1,6 @@
 //! Everything specific to Unix: facts about files, names as bytes, processes and signals, the terminal, descriptors with
-//! fixed numbers. `windows.rs` replaces it on Windows. The only unsafe code besides `sandbox/linux/system`,
-//! because the standard library has no safe way to own a descriptor by number.
+//! fixed numbers. The only unsafe code besides `sandbox/linux/system`, because the standard library has no safe way to own
+//! a descriptor by number.
 #![allow(unsafe_code)]
 
 use std::ffi::OsString;
@@ -28,10 +28,31 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::system::facts::{FileFacts, ProcessFacts};
+#[cfg(not(unix))]
+compile_error!("mycode runs on Linux, on macOS, and on Windows within WSL");
 
 pub type Handle = OwnedFd;
 pub type Signal = rustix::process::Signal;
+
+#[derive(Clone, Copy, Debug)]
+pub struct FileFacts {
+    pub mode: u32,
+    /// Equal for all names of the same file.
+    pub id: (u64, u64),
+    pub names: u64,
+    pub owner: (u32, u32),
+    pub modified_ns: i64,
+    pub changed_ns: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessFacts {
+    pub parent: i32,
+    pub session: i32,
+    /// Start time in a system-specific unit, because numbers are reused.
+    pub start: u64,
+    pub zombie: bool,
+}
 
 pub fn facts(meta: &Metadata) -> FileFacts {
     let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
