@@ -1,14 +1,18 @@
 //! Safe file reading: never blocks on a FIFO, never reads a device, never fills memory with a huge file.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::text;
 use crate::system::os;
+
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Error)]
 pub enum FileError {
@@ -143,6 +147,19 @@ pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> 
 /// Like [`open_private`]; fails if the path exists.
 pub fn create_private(path: &Path) -> io::Result<File> {
     open_private(OpenOptions::new().write(true).create_new(true), path)
+}
+
+/// Locks the file until it is closed; `false` if another process has the lock all that time. Some file systems have no locks.
+pub fn lock_within(limit: Duration, file: &File) -> io::Result<bool> {
+    let end = Instant::now() + limit;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() > end => return Ok(false),
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+        }
+    }
 }
 
 /// Revokes others' access to a state folder created by an earlier version. Ignores missing folders and other users' folders.

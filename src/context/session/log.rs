@@ -1,7 +1,7 @@
 //! Writes a session log, one `write_all` per line, so that a kill loses at most one line. Locks the file, so that two
 //! processes never write the same session, and can end the process that holds a lock.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,8 +21,7 @@ pub enum LogError {
 }
 
 /// After this many tries, the session counts as open elsewhere.
-const LOCK_TRIES: u32 = 15;
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
+const LOCK_WAIT: Duration = Duration::from_millis(150);
 
 #[derive(Debug)]
 pub struct SessionLog {
@@ -73,12 +72,7 @@ impl SessionLog {
             created_ms: clock::now_ms(),
             app: env!("CARGO_PKG_VERSION").to_owned(),
             branch: repository::branch(workspace),
-            parent: None,
-            origin: None,
-            read_only: false,
-            deny: Vec::new(),
-            review: false,
-            headless: false,
+            ..Meta::default()
         };
         set(&mut meta);
         if let Err(error) = log.append(&Record::Meta(meta)) {
@@ -111,17 +105,9 @@ impl SessionLog {
 
     fn locked(id: &str, path: PathBuf, file: File) -> Result<Self, LogError> {
         // An exiting process, or a child between fork and exec, may hold the lock a moment longer.
-        let mut tries = 0;
-        loop {
-            match file.try_lock() {
-                Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => {
-                    tries += 1;
-                    std::thread::sleep(LOCK_PAUSE);
-                }
-                Err(TryLockError::WouldBlock) => return Err(LogError::Busy { id: id.to_owned() }),
-                // On a file system without locks, work without one.
-                Ok(()) | Err(TryLockError::Error(_)) => break,
-            }
+        // On a file system without locks, work without one.
+        if let Ok(false) = file::lock_within(LOCK_WAIT, &file) {
+            return Err(LogError::Busy { id: id.to_owned() });
         }
         Ok(Self { id: id.to_owned(), path, file, torn: false })
     }

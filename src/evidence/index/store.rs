@@ -1,10 +1,10 @@
 //! The index in the project's state folder. Several processes may use it at once: the manifest is replaced
 //! atomically, and writers take turns.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,6 @@ const MAX_PARTS: usize = 128;
 const MAX_GONE_SHARE: f64 = 0.2;
 /// How long to wait for another process to build; then the existing index is used.
 const LOCK_WAIT: Duration = Duration::from_secs(120);
-const LOCK_PAUSE: Duration = Duration::from_millis(15);
 
 #[derive(Debug)]
 struct Part {
@@ -230,15 +229,7 @@ impl IndexStore {
         let mut options = File::options();
         options.create(true).truncate(false).read(true).write(true);
         let file = file::open_private(&mut options, &self.folder.join(LOCK))?;
-        let start = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Some(file)),
-                Err(TryLockError::Error(error)) => return Err(error),
-                Err(TryLockError::WouldBlock) if start.elapsed() > LOCK_WAIT => return Ok(None),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-            }
-        }
+        Ok(file::lock_within(LOCK_WAIT, &file)?.then_some(file))
     }
 
     /// Reads new files and marks removed ones, or rebuilds if worthwhile, and publishes the index.

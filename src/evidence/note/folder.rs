@@ -2,7 +2,7 @@
 //! them.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
 use super::record::FOLDER;
-use base::file::FileError;
+use base::file::{FileError, lock_within};
 use base::folder::atomic_write::{self, Expect};
 use base::folder::{exact, handle};
 use base::path;
@@ -22,8 +22,7 @@ pub const INDEX_FILE: &str = "notes_index.json";
 const LOCK_FILE: &str = ".lock";
 const MAX_FILES: usize = 20_000;
 /// How long to wait for the lock: enough for several hundred writers.
-const LOCK_TRIES: u32 = 1_000;
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
+const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
 pub struct NoteFolder {
@@ -141,15 +140,11 @@ impl NoteFolder {
             self.keep_out_of_git();
         }
         let file = self.lock_file().map_err(|error| NoteError::file("", error))?;
-        for _ in 0..LOCK_TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(Lock { _file: file }),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-                // Without locks, unique names and checked writes still protect the notes.
-                Err(TryLockError::Error(_)) => return Ok(Lock { _file: file }),
-            }
+        // Without locks, unique names and checked writes still protect the notes.
+        match lock_within(LOCK_WAIT, &file) {
+            Ok(false) => Err(NoteError::Busy),
+            _ => Ok(Lock { _file: file }),
         }
-        Err(NoteError::Busy)
     }
 
     /// The lock, if it is free now and the folder is writable.
