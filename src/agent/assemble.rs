@@ -279,8 +279,7 @@ fn params(loaded: &Loaded, model: Arc<str>) -> Params {
         temperature: settings.and_then(|s| s.temperature),
         reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
         verbosity: settings.and_then(|s| s.verbosity.clone()),
-        answer_schema: None,
-        long_cache: false,
+        ..Params::default()
     }
 }
 

@@ -15,7 +15,6 @@ pub struct ContextPacket {
     pub timestamp_s: u64,
     pub tokens: u32,
     pub relevance: f64,
-    pub source: String,
 }
 
 /// The packets to include, best first: by 0.7 relevance + 0.3 freshness.
@@ -47,7 +46,6 @@ mod tests {
             timestamp_s: (100 - age_days) * 86_400,
             tokens,
             relevance,
-            source: "test".into(),
         };
         let packets = vec![
             packet("old", 0.8, 60, 110),

@@ -1,8 +1,6 @@
 //! Tools as text, for servers and models that refuse them: described in the system prompt, with calls and results written as
 //! text. `agent/turn/text_calls.rs` reads the calls in a reply.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use base::config::prompts;
@@ -38,13 +36,7 @@ pub fn written_out(request: &Request) -> Request {
         }
     }
     // The messages' positions have changed.
-    Request {
-        system,
-        tools: Arc::default(),
-        messages,
-        cache_marks: Vec::new(),
-        params: request.params.clone(),
-    }
+    Request { system, messages, params: request.params.clone(), ..Request::default() }
 }
 
 fn written_call(call: &ToolCall) -> String {

@@ -21,6 +21,7 @@ use context::session::record::{
     Batch, Cause, CauseKind, FormName, ItemRecord, Meta, ParentCall, Record, RequestRecord,
 };
 
+#[derive(Default)]
 pub struct Conversation {
     pub id: String,
     /// The history and what was sent, rebuilt from the log.
@@ -48,21 +49,9 @@ impl Conversation {
     pub fn new(project_state: &Path, workspace: &Path) -> Self {
         Self {
             id: log::new_id(),
-            state: SessionReplay::default(),
-            usage: UsageMeter::default(),
-            facts: ItemFacts::default(),
-            parent: None,
-            begun_read_only: false,
-            begun_denied: Vec::new(),
-            is_review: false,
-            headless: false,
-            chosen_model: None,
-            turns: 0,
             project_state: project_state.to_owned(),
             workspace: workspace.to_owned(),
-            log: None,
-            model_unwritten: false,
-            rounds: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -14,10 +14,12 @@ const EXACT_PERCENT: f64 = 2.5;
 const SHORT_CACHE_MS: u64 = 300_000;
 pub const LONG_CACHE_MS: u64 = 3_600_000;
 
+#[derive(Default)]
 pub struct UsageMeter {
     pub total: Usage,
-    /// `None` after a request of unknown price.
-    cost_usd: Option<f64>,
+    /// Without the requests of unknown price.
+    cost_usd: f64,
+    unpriced: bool,
     price: Option<PriceUsed>,
     last_request_ms: u64,
     /// Pauses longer than a normal prompt cache's lifetime but shorter than a long-lived one's.
@@ -26,20 +28,6 @@ pub struct UsageMeter {
     last_reported: Option<u64>,
     /// The server's real window, if it was seen truncating a prompt.
     pub truncated_to: Option<u64>,
-}
-
-impl Default for UsageMeter {
-    fn default() -> Self {
-        Self {
-            total: Usage::default(),
-            cost_usd: Some(0.0),
-            price: None,
-            last_request_ms: 0,
-            pauses: 0,
-            last_reported: None,
-            truncated_to: None,
-        }
-    }
 }
 
 impl UsageMeter {
@@ -57,7 +45,8 @@ impl UsageMeter {
     pub fn add(&mut self, model: &str, usage: &Usage, ms: u64) {
         self.total.add(usage);
         let cost = models::cost(model, usage, ms);
-        self.cost_usd = self.cost_usd.zip(cost).map(|(before, cost)| before + cost);
+        self.unpriced |= cost.is_none();
+        self.cost_usd += cost.unwrap_or(0.0);
         let used = models::price_used(model, ms);
         self.price = Some(self.price.map_or(used, |before| before.with(used)));
     }
@@ -88,7 +77,7 @@ impl UsageMeter {
 
     /// Without reported usage the cost is unknown, not zero.
     pub fn cost_usd(&self) -> Option<f64> {
-        self.cost_usd.filter(|_| self.total != Usage::default())
+        (!self.unpriced && self.total != Usage::default()).then_some(self.cost_usd)
     }
 
     /// Milliseconds since the last request; very large before the first.

@@ -76,7 +76,7 @@ pub async fn run(
     let batch = BatchRun::new(root.to_owned(), &name, Results::open(&results)?, json)?;
     let record = RunRecord { tree: Some(folder), results: Some(results), ..record };
     let cancel = batch.cancel.clone();
-    let all = Attempts { batch, tried: Vec::new(), number, json };
+    let all = Attempts { batch, tried: Vec::new(), number };
     let work = async {
         let done = until_second_interrupt(all.work(model, limits, task), &cancel).await;
         done.unwrap_or(Ok(ExitCode::Interrupted as u8))
@@ -98,7 +98,6 @@ struct Attempts {
     batch: BatchRun,
     tried: Vec<Attempt>,
     number: usize,
-    json: bool,
 }
 
 impl Attempts {
@@ -171,7 +170,7 @@ impl Attempts {
         }
         let last = self.tried.last().map_or(1, |attempt| attempt.exit_code);
         let exit_code = if best.is_some() { 0 } else { stop.map_or(last, |code| code as u8) };
-        if self.json {
+        if self.batch.json {
             let line = json!({
                 "type": "attempts_ended",
                 "kept": best.map(|best| &best.id),

@@ -79,7 +79,7 @@ pub enum Record {
     Sent(SentRecord),
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     pub version: u32,
     pub id: String,

@@ -27,8 +27,8 @@ use super::connection::{self, Client, Incoming};
 use super::error;
 use super::prompt::Input;
 use super::session::work::SessionCommand;
-use super::sessions::{SessionRequest, Sessions};
-use super::source::{SessionSource, Which};
+use super::sessions::Sessions;
+use super::source::{SessionSource, Wanted, Which};
 use base::process::signals::interrupts;
 use base::process::task;
 use base::protocol::event::SessionRow;
@@ -120,14 +120,7 @@ impl Server {
             "session/new" => {
                 let NewSessionRequest { cwd, additional_directories: more, mcp_servers, .. } =
                     parsed(params)?;
-                self.open(SessionRequest {
-                    id,
-                    which: Which::New,
-                    folder: cwd,
-                    more,
-                    mcp_servers,
-                    replay: false,
-                });
+                self.open(id, Wanted { which: Which::New, folder: cwd, more, mcp_servers }, false);
             }
             // The three have the same parameters.
             "session/load" | "session/resume" | "session/fork" => {
@@ -136,7 +129,7 @@ impl Server {
                 let which = if method == "session/fork" { Which::ForkOf } else { Which::Stored };
                 let (which, replay) = (which(session_id.to_string()), method == "session/load");
                 let (folder, more) = (request.cwd, request.additional_directories);
-                self.open(SessionRequest { id, which, folder, more, mcp_servers, replay });
+                self.open(id, Wanted { which, folder, more, mcp_servers }, replay);
             }
             "session/list" => self.list(id, parsed(params)?)?,
             "session/delete" => {
@@ -228,8 +221,8 @@ impl Server {
         self.work.spawn(work);
     }
 
-    fn open(&mut self, request: SessionRequest) {
-        self.beside(|sessions| async move { sessions.open(request).await });
+    fn open(&mut self, id: RequestId, wanted: Wanted, replay: bool) {
+        self.beside(|sessions| async move { sessions.open(id, wanted, replay).await });
     }
 
     fn list(&mut self, id: RequestId, request: ListSessionsRequest) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use agent_client_protocol_schema::v1::{
-    ClientCapabilities, Error, LoadSessionResponse, McpServer, NewSessionResponse, RequestId, SessionId,
+    ClientCapabilities, Error, LoadSessionResponse, NewSessionResponse, RequestId, SessionId,
 };
 use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -23,16 +23,6 @@ struct Entry {
     folder: PathBuf,
     commands: UnboundedSender<SessionCommand>,
     task: JoinHandle<()>,
-}
-
-pub struct SessionRequest {
-    pub id: RequestId,
-    pub which: Which,
-    pub folder: PathBuf,
-    /// In addition to `folder`, as with `--add-dir`.
-    pub more: Vec<PathBuf>,
-    pub mcp_servers: Vec<McpServer>,
-    pub replay: bool,
 }
 
 pub struct Sessions {
@@ -74,10 +64,9 @@ impl Sessions {
         end(entries).await;
     }
 
-    pub async fn open(&self, request: SessionRequest) {
-        let id = request.id.clone();
-        let known = matches!(request.which, Which::Stored(_));
-        let session = match self.opened(request).await {
+    pub async fn open(&self, id: RequestId, wanted: Wanted, replay: bool) {
+        let known = matches!(wanted.which, Which::Stored(_));
+        let session = match self.opened(wanted, replay).await {
             Ok(session) => session,
             Err(error) => return self.client.refuse(&id, error),
         };
@@ -98,19 +87,18 @@ impl Sessions {
         open.insert(name, Entry { folder, commands, task });
     }
 
-    async fn opened(&self, request: SessionRequest) -> Result<Session, Error> {
-        let SessionRequest { which, folder, more, mcp_servers, replay, .. } = request;
-        if let Some(folder) = more.iter().chain([&folder]).find(|folder| !folder.is_absolute()) {
+    async fn opened(&self, wanted: Wanted, replay: bool) -> Result<Session, Error> {
+        if let Some(folder) = wanted.more.iter().chain([&wanted.folder]).find(|folder| !folder.is_absolute())
+        {
             return Err(error::invalid_params(format!("the path is not absolute: {}", folder.display())));
         }
         // Loading a session that's open here restarts it.
-        if let Which::Stored(id) = &which {
+        if let Which::Stored(id) = &wanted.which {
             self.close(&SessionId::new(id.as_str())).await;
         }
         let capabilities = self.capabilities.get().cloned().unwrap_or_default();
         let files = Arc::new(ClientFiles::new(self.client.clone(), capabilities.fs.clone()));
-        let wanted = Wanted { folder, more, which, mcp_servers, files: Arc::clone(&files) };
-        let opened = self.source.open(wanted).await?;
+        let opened = self.source.open(wanted, Arc::clone(&files)).await?;
         let mut session = Session::new(opened, self.client.clone(), capabilities);
         let _ = files.session.set(session.id.clone());
         session.begin(replay).await?;

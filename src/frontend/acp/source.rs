@@ -20,10 +20,10 @@ pub enum Which {
 
 pub struct Wanted {
     pub folder: PathBuf,
+    /// In addition to `folder`, as with `--add-dir`.
     pub more: Vec<PathBuf>,
     pub which: Which,
     pub mcp_servers: Vec<McpServer>,
-    pub files: Arc<ClientFiles>,
 }
 
 pub struct Opened {
@@ -37,7 +37,7 @@ pub struct Opened {
 pub trait SessionSource: Send + Sync {
     fn authenticate(&self) -> BoxFuture<'_, Result<(), Error>>;
 
-    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, Error>>;
+    fn open(&self, wanted: Wanted, files: Arc<ClientFiles>) -> BoxFuture<'_, Result<Opened, Error>>;
 
     fn list(&self, folder: Option<PathBuf>) -> BoxFuture<'_, Vec<SessionRow>>;
 

@@ -49,7 +49,6 @@ pub fn hints(root: &Path, files: &[String]) -> Vec<ContextPacket> {
             timestamp_s: packet.timestamp_ms / 1000,
             tokens: packet.tokens,
             relevance: packet.relevance,
-            source: packet.source,
         }
     };
     found.filter(|packet| packet.form == NoteForm::Hint).map(packet).collect()

@@ -126,11 +126,7 @@ async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderError> {
         params: Params {
             model: Arc::clone(&settings.model),
             max_output_tokens: Some(MAX_OUTPUT_TOKENS),
-            temperature: None,
-            reasoning_effort: None,
-            verbosity: None,
-            answer_schema: None,
-            long_cache: false,
+            ..Params::default()
         },
         ..Request::default()
     };

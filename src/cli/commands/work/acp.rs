@@ -17,6 +17,7 @@ use base::config::paths::Paths;
 use base::process::task;
 use base::protocol::event::SessionRow;
 use context::session::{list, stored};
+use frontend::acp::client_files::ClientFiles;
 use frontend::acp::source::{Opened, SessionSource, Wanted, Which as Asked};
 use frontend::acp::{error, serve};
 use provider::unconfigured;
@@ -46,8 +47,8 @@ impl Source {
         }
     }
 
-    async fn opened(&self, wanted: Wanted) -> Result<Opened, Error> {
-        let Wanted { folder, more, which, mcp_servers, files } = wanted;
+    async fn opened(&self, wanted: Wanted, files: Arc<ClientFiles>) -> Result<Opened, Error> {
+        let Wanted { folder, more, which, mcp_servers } = wanted;
         let (which, fork) = match which {
             Asked::New => (SessionSelector::New, false),
             Asked::Stored(id) => (SessionSelector::Id(id), false),
@@ -94,8 +95,8 @@ impl SessionSource for Source {
         .boxed()
     }
 
-    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, Error>> {
-        self.opened(wanted).boxed()
+    fn open(&self, wanted: Wanted, files: Arc<ClientFiles>) -> BoxFuture<'_, Result<Opened, Error>> {
+        self.opened(wanted, files).boxed()
     }
 
     fn list(&self, folder: Option<PathBuf>) -> BoxFuture<'_, Vec<SessionRow>> {
