@@ -13,7 +13,7 @@ const WIDE_WINDOW_TOKENS: u64 = 100_000;
 pub struct Thresholds {
     /// The largest output of each kind that is sent in full on arrival.
     pub run_tokens: u32,
-    /// Output of Read and of commands that show files or a diff.
+    /// Output of Read, of edits, and of commands that show files or a diff.
     pub view_tokens: u32,
     pub search_tokens: u32,
     /// Output of sub-agents, web pages and MCP servers.

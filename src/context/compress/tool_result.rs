@@ -56,7 +56,8 @@ impl ToolResultCompressor {
             let ran = result.envelope.data.command();
             let command = ran.and_then(|command| command.command.as_deref());
             let (shape, max_tokens) = match &*result.tool {
-                "Read" => (Shape::Text, limits.view_tokens),
+                // An edit that fails shows the text that then counts as read.
+                "Read" | "Edit" | "MultiEdit" | "Write" => (Shape::Text, limits.view_tokens),
                 "Bash" => match command.and_then(shown_text) {
                     Some(ShownText::Whole) => (Shape::Text, limits.view_tokens),
                     Some(ShownText::Found) => (Shape::Text, limits.search_tokens),

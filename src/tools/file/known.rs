@@ -121,7 +121,8 @@ fn must_be_shown(
     };
     let whole = rows(0, clean.count());
     let what = if known { "was shown only in part" } else { "has not been read yet" };
-    let (how, text) = if clean.count() <= SHOWN_LINES && whole.len() <= SHOWN_BYTES {
+    let room = SHOWN_BYTES.min(cx.observation.bytes);
+    let (how, text) = if clean.count() <= SHOWN_LINES && whole.len() <= room {
         ("Here it is", whole)
     } else if places.is_empty() {
         let again = match needs {
@@ -136,7 +137,7 @@ fn must_be_shown(
             let last = of.iter().map(|place| place.1).max().unwrap_or_default();
             rows(of[0].0.saturating_sub(AROUND), last + AROUND)
         });
-        ("Here is the place", elide(&parts.collect::<Vec<_>>().join("\n…\n"), SHOWN_BYTES))
+        ("Here is the place", elide(&parts.collect::<Vec<_>>().join("\n…\n"), room))
     };
     if !known {
         cx.files.saw(&target.resolved.canonical, file::hash(&loaded.bytes), &loaded.bytes);
