@@ -159,7 +159,6 @@ pub fn composed(name: &str) -> Cow<'_, str> {
 
 const FILE_ENDINGS: &str = include_str!("file_endings.txt");
 
-/// Whether it is a lowercase extension of source, text, data or archive files.
 pub fn is_file_ending(ending: &str) -> bool {
     FILE_ENDINGS.split_whitespace().any(|known| known == ending)
 }

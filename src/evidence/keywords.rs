@@ -66,7 +66,6 @@ const SAME_TASK: f64 = 0.5;
 /// Fewer words don't make a new task ("yes", "go on").
 const MIN_NEW_WORDS: usize = 2;
 
-/// Whether a message starts a new task rather than continuing the previous one.
 pub fn is_new_task(before: &[Keyword], now: &[Keyword]) -> bool {
     let fresh = || now.iter().filter(|keyword| !before.iter().any(|known| known.text == keyword.text));
     let says_much = fresh().count() >= MIN_NEW_WORDS || fresh().any(|keyword| keyword.strong);

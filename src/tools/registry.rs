@@ -72,7 +72,6 @@ pub fn with_patch(specs: &[ToolSpec]) -> Arc<[ToolSpec]> {
 pub const DISPENSABLE: [&str; 8] =
     ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job", "Task", "MoreTools"];
 
-/// Finds a tool by our name or another agent's name for it.
 pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, ToolError> {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
     let meant = tool_names::meant(name, &names);

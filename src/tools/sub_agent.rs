@@ -45,7 +45,6 @@ pub struct SubReport {
     pub left: String,
     /// It ran a check of the project, now or in an earlier run.
     pub checked: bool,
-    /// Its last check, if that failed.
     pub failed_check: Option<String>,
 }
 

@@ -11,7 +11,6 @@ pub fn spec(task: &str) -> String {
 pub const SPEC_AGAIN: &str =
     "\n\nYour answer has no title. Answer with the whole specification, beginning with `# `.";
 
-/// `wanted` are the specification and the user's task.
 pub fn plan(wanted: [(&str, &str); 2], files: &str) -> String {
     let [spec, task] = wanted;
     qa::prompt(&[spec, task, ("Files that seem to matter", files)])

@@ -51,7 +51,6 @@ pub async fn nearest(loaded: &Loaded, wanted: &str) -> Option<String> {
     fuzzy::nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// Whether it is in the table, or its vendor has a key.
 pub fn is_known(loaded: &Loaded, model: &str) -> bool {
     let named = Vendor::named_in(model);
     is_in_table(model)

@@ -108,7 +108,6 @@ pub struct CheckRunner<'a> {
     pub dispatcher: &'a Dispatcher,
     pub window_tokens: u64,
     pub cancel: CancellationToken,
-    /// Where the user is asked, if there is one.
     pub questions: Option<&'a Arc<Questions>>,
 }
 

@@ -33,7 +33,6 @@ pub struct Conversation {
     pub begun_denied: Vec<String>,
     pub is_review: bool,
     pub headless: bool,
-    /// Provider and model that the user chose with `/model`.
     pub chosen_model: Option<(String, String)>,
     pub turns: usize,
     project_state: PathBuf,

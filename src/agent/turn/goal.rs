@@ -39,7 +39,6 @@ impl From<String> for TurnOpening {
     }
 }
 
-/// Opens a goal; returns the opening of its first turn.
 pub fn begin(goal: Goal, agent: &mut Agent, events: &Events) -> Option<TurnOpening> {
     let Agent { conversation, dispatcher, input, .. } = agent;
     let redacted = |text: &str| dispatcher.cx.redactor.redact_typed(text).into_owned();

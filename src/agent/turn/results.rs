@@ -18,7 +18,6 @@ use context::compress::tool_result::ToolResultCompressor;
 use context::session::log::LogError;
 use tools::cx::ToolCx;
 
-/// Whether the tool's answers are always short.
 pub fn is_brief(tool: &str) -> bool {
     matches!(tool, "Edit" | "MultiEdit" | "Write" | "TodoWrite" | "Note")
 }

@@ -76,7 +76,6 @@ impl RequestSizes<'_> {
         self.settings.window_tokens.saturating_sub(self.at_most())
     }
 
-    /// The limits for each of this many results.
     pub fn limits_of_results(&self, calls: usize) -> Limits {
         let free = self.free().saturating_sub(self.settings.output_reserve_tokens);
         Limits::for_reply(self.settings.window_tokens, free, calls as u64)

@@ -5,7 +5,6 @@ use base::pattern::{Pattern, PhrasePattern};
 static ASKS_CHANGE: PhrasePattern = PhrasePattern::new(include_str!("words/asks_change.regex"));
 static DENIED: Pattern = Pattern::new(include_str!("words/denied.regex"));
 
-/// Whether an English answer mentions no failure or doubt.
 pub fn is_silent(answer: &str) -> bool {
     static ADMITS: PhrasePattern = PhrasePattern::new(include_str!("words/admits.regex"));
     is_english(answer) && !names(&ADMITS, answer)
@@ -21,7 +20,6 @@ fn names(what: &PhrasePattern, answer: &str) -> bool {
     what.is_match(answer) && what.is_match(&DENIED.replace_all(answer, ""))
 }
 
-/// Whether an answer says that tests pass, as a fact and not as a plan.
 pub fn says_tests_pass(answer: &str) -> bool {
     static CLAIM: PhrasePattern = PhrasePattern::new(include_str!("words/claim.regex"));
     static PLANNED: PhrasePattern = PhrasePattern::new(include_str!("words/planned.regex"));

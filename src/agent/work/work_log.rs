@@ -169,7 +169,6 @@ impl WorkLog {
         })
     }
 
-    /// Whether the job is a check, which counts once it has ended.
     pub fn is_check(&self, job: u32) -> bool {
         self.jobs.get(&job).is_some_and(|(_, check)| check.kind != CheckKind::Run)
     }
@@ -232,7 +231,6 @@ impl WorkLog {
         })
     }
 
-    /// Whether this turn called the tool.
     pub fn uses(&self, tool: &str) -> bool {
         self.of_turn().any(|(_, event)| matches!(event, WorkEvent::Called(call) if &*call.tool == tool))
     }
@@ -326,7 +324,6 @@ fn is_same_file(one: &str, other: &str) -> bool {
     one.ends_with(other) || other.ends_with(one)
 }
 
-/// The path in the call of an edit, as named there.
 fn edited_path(call: &ToolCall, result: &ToolResult) -> Option<String> {
     const NAMES: [&str; 5] = ["path", "file_path", "filePath", "target_file", "filename"];
     let args = call.parsed_args().ok()?;

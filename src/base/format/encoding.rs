@@ -148,7 +148,6 @@ fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     (sure && exact).then(|| (text.into_owned(), Encoding::OtherScript(encoding)))
 }
 
-/// Whether it would be written as an invalid byte.
 pub fn is_stand_in(c: char) -> bool {
     (DAMAGE..DAMAGE + 256).contains(&u32::from(c))
 }

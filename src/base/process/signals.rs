@@ -29,7 +29,6 @@ pub fn exit_code() -> Option<u8> {
     u8::try_from(128 + last).ok().filter(|_| last > 0)
 }
 
-/// Whether a `/proc/…/status` text shows signal `number` as ignored.
 fn is_ignored(status: &str, number: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

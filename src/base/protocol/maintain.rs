@@ -104,7 +104,6 @@ pub struct MaintainReport {
     pub changed: Vec<String>,
     pub resolved: Vec<String>,
     pub files: Vec<String>,
-    /// What is true and bad at the end of a phase.
     pub facts: Vec<String>,
     pub tokens: u64,
     /// For the whole session, in US dollars, if the model's price is known.

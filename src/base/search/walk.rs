@@ -151,7 +151,6 @@ impl UnsafeRules {
     }
 }
 
-/// Whether a `.git` file leads to files that can't be read.
 fn has_bad_worktree(git: &Path, bad: impl Fn(PathBuf) -> bool) -> bool {
     if !git.is_file() {
         return false;

@@ -57,7 +57,6 @@ pub struct BatchRun {
 
 impl BatchRun {
     pub fn new(root: PathBuf, name: &str, results: Results, json: bool) -> Result<Self, Failure> {
-        // For the costs of its tasks.
         load::own_models(&Paths::from_env().config)?;
         Ok(Self {
             folder: root.join(FOLDER).join(name),

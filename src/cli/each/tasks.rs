@@ -33,7 +33,6 @@ impl BatchTask {
 
 const HASH: usize = 12;
 
-/// What is true and bad at the end of a result's task.
 pub fn facts(result: &Value) -> Option<String> {
     let facts = result["facts"].as_array()?.iter().filter_map(Value::as_str);
     Some(facts.map(|fact| fact.replace('_', " ")).collect::<Vec<_>>().join(", "))
@@ -101,7 +100,6 @@ fn task(line: &[u8], number: usize) -> Result<BatchTask, String> {
     Ok(BatchTask { id, prompt: fields.prompt, dir: fields.dir, is_line })
 }
 
-/// Whether it is a valid name for a file and a git branch.
 fn is_name(id: &str) -> bool {
     (1..=64).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))

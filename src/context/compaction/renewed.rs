@@ -38,7 +38,6 @@ pub fn renewed<'a>(
     Some(format!("{numbered}[lines {from}-{to} of {path} {MARK}"))
 }
 
-/// Whether an earlier fold has updated it.
 pub fn is_renewed(view: &HistoryEntry) -> bool {
     view.form() == FormName::Filtered && view.text().ends_with(MARK)
 }

@@ -27,7 +27,6 @@ pub fn may_be_error(line: &str) -> bool {
     !is_place(&line) && SIGNS.split(',').any(|sign| line.contains(sign))
 }
 
-/// Indices of the error lines: first one of each kind, then the others.
 pub fn errors_first_of_each_kind<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<usize> {
     let mut kinds: HashSet<String> = HashSet::new();
     let (mut first, mut others) = (Vec::new(), Vec::new());

@@ -168,7 +168,6 @@ impl Reading {
 
     fn result(&mut self, result: &ToolResult) {
         let figures = &mut self.report.figures;
-        // A call that may not run has not failed.
         let denied = |error: &EnvelopeError| error.code == ErrorCode::PermissionDenied;
         let failed = result.envelope.error.as_ref().is_some_and(|error| !denied(error));
         let sum = figures.tools.entry(result.tool.to_string()).or_default();

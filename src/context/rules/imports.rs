@@ -43,7 +43,6 @@ pub fn walk(main: &Path, text: &str, read: &mut dyn FnMut(&Path) -> Option<Strin
     }
 }
 
-/// Whether a file with this real path may be imported by a project with this root.
 pub fn may_import(real: &Path, root: &Path) -> bool {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     real.starts_with(root) && !secret_paths::is_named_secret(real) && !real.iter().any(|name| name == ".git")

@@ -66,7 +66,6 @@ impl Grounding {
         self.texts.iter().any(|text| occurs(text, name))
     }
 
-    /// Whether a word occurs as a folder in the path of a file or in a listing.
     pub fn has_folder(&self, name: &str) -> bool {
         let name = format!("{name}/");
         let is_path = |text: &str, at: usize| {

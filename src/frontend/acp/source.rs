@@ -20,7 +20,6 @@ pub enum Which {
 
 pub struct Wanted {
     pub folder: PathBuf,
-    /// In addition to `folder`, as with `--add-dir`.
     pub more: Vec<PathBuf>,
     pub which: Which,
     pub mcp_servers: Vec<McpServer>,

@@ -91,7 +91,6 @@ pub struct App {
     /// Ctrl-X was pressed; Ctrl-E after it opens the editor.
     pub chord: bool,
     pub offers_rules: bool,
-    /// Without a model set, the chat opens with the list.
     pub picks_model: bool,
     /// Shown instead of the prompt when a command started the turn.
     pub turn_label: Option<&'static str>,

@@ -42,7 +42,6 @@ impl AssessedAccess {
         Self { access: access.clone(), command }
     }
 
-    /// Whether a user's hook may approve it.
     pub fn may_be_waived(&self, scope: &PathScope) -> bool {
         match (&self.command, &self.access) {
             (Some(command), _) => command.risk().is_some_and(|risk| risk < Risk::Protected),

@@ -39,7 +39,6 @@ impl Rules {
         Self { answers: answers::path(project_state), ruled, asked, denied, locked, ..Self::default() }
     }
 
-    /// Whether "always" can be stored as a rule.
     pub fn can_keep(grant: &SessionGrant) -> bool {
         flag_rules::rule_of(grant).is_some()
     }

@@ -173,7 +173,6 @@ impl FieldRule {
         self.becomes.map_or_else(|| self.path.to_owned(), |other| format!("{} (sent as {other})", self.path))
     }
 
-    /// The rule for what `error` refuses in `body`, a request's text.
     pub fn for_refusal(error: &ProviderError, body: &str, required: &[&str]) -> Option<&'static Self> {
         let message = match error {
             ProviderError::BadRequest { status: 400 | 422, message }

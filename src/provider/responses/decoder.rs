@@ -335,7 +335,6 @@ fn argument_field(kind: &str) -> &'static str {
     if kind == "custom_tool_call" { "input" } else { "arguments" }
 }
 
-/// Whether a final item lacks what its deltas had.
 fn is_hollow(item: &Value) -> bool {
     match item["type"].as_str().unwrap_or_default() {
         "message" => texts(&item["content"]).concat().is_empty(),

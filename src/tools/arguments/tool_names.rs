@@ -32,7 +32,6 @@ fn foreign<'a>(known: &[&'a str], is_it: impl Fn(&str) -> bool) -> Option<&'a st
     known.iter().copied().find(|ours| *ours == tool)
 }
 
-/// Whether a call with this name only reports completion.
 pub fn is_answer(name: &str) -> bool {
     named(name, &["Answer"]).is_some()
 }

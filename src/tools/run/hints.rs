@@ -84,7 +84,6 @@ fn missing_words(name: &str) -> String {
     }
 }
 
-/// Whether the command is a sleep, or begins with one.
 fn sleeps(command: &str) -> bool {
     static SLEEP: Pattern = Pattern::new(r"^sleep\s+(\d+)(m?)s?\s*($|;|&&)");
     SLEEP.captures(command).is_some_and(|found| {

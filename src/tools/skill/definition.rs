@@ -165,7 +165,6 @@ impl Skill {
     }
 }
 
-/// Whether it can be typed after a slash and shown to a model.
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
     !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.chars().all(plain)

@@ -60,7 +60,6 @@ pub fn same_place(from: &Url, to: &Url) -> bool {
     host(from) == host(to) && (from.scheme() == to.scheme() || to.scheme() == "https")
 }
 
-/// Whether the user named the host of `url`: `docs.corp`, `docs.corp:8080` or `*.corp`.
 pub fn is_named(url: &Url, private: &[String]) -> bool {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     let with_port = format!("{host}:{}", url.port_or_known_default().unwrap_or_default());

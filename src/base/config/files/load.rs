@@ -268,7 +268,6 @@ fn others(
     provider_section::others(raw, var, chosen)
 }
 
-/// Loads the user's models and their prices.
 pub fn own_models(config: &Path) -> Result<(), ConfigError> {
     let own_models = config.join("models.toml");
     let Some(text) = source::text(&own_models)? else { return Ok(()) };

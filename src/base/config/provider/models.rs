@@ -400,7 +400,6 @@ fn normal(model: &str) -> String {
     name
 }
 
-/// Whether `name` is `known`, optionally followed by a date or a tag.
 fn is_same(known: &str, name: &str) -> bool {
     let Some(rest) = name.strip_prefix(known) else { return false };
     let word = |part: &str| {

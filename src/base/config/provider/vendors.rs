@@ -58,7 +58,6 @@ impl Vendor {
         &self.names[0]
     }
 
-    /// Whether users sign in to this vendor instead of giving a key.
     pub fn has_account(name: &str) -> bool {
         VENDORS.iter().any(|vendor| vendor.is_called(name) && !vendor.account.is_empty())
     }

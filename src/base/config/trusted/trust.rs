@@ -68,7 +68,6 @@ impl Trust {
         self.stored.refused.get(&one.key()).is_some_and(|known| *known == hash(&one.text))
     }
 
-    /// Whether another version of it is trusted.
     pub fn has_changed(&self, one: &Definition) -> bool {
         self.stored.trusted.contains_key(&one.key()) && !self.holds(one)
     }

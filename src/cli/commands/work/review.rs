@@ -24,7 +24,6 @@ use guard::redact::detector::TextSource;
 
 const HELP: &str = include_str!("../../help/review.txt");
 
-/// The schema of `--json`'s output.
 pub const SCHEMA: &str = include_str!("review.schema.json");
 
 #[derive(Args, Clone, Debug, Default)]

@@ -61,7 +61,6 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
     }
 }
 
-/// Whether there is nothing, or nothing reachable without following a link.
 fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || os::is_link_error(error)
 }

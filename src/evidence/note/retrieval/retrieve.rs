@@ -170,7 +170,6 @@ fn weight(hit: &NoteMatch, note: &Note, query: &[Term], searchable: &Searchable)
         .sum()
 }
 
-/// Whether the text names the file: its path or, if distinctive, its name.
 fn names_file(text: &str, file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     let stands_alone = |needle: &str| {

@@ -78,7 +78,6 @@ impl Theme {
         self.palette.map_or_else(Style::new, |palette| Style::new().fg(self.color(of(palette))))
     }
 
-    /// Bold if the palette has no color for it.
     fn fg_or_bold(self, of: impl Fn(&Palette) -> Shade) -> Style {
         match self.fg(of) {
             style if style.fg == Some(Color::Reset) => self.strong(),

@@ -413,7 +413,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the other repository is a path in the workspace, without unknown options.
     fn names_own_repository(&self) -> bool {
         let Some(first) = self.found.words.first() else { return false };
         let by_path = first.certain().is_some_and(|text| {

@@ -105,7 +105,6 @@ impl GitChanges<'_> {
         self.git.line(&["rev-parse", "--show-prefix"]).unwrap_or_default()
     }
 
-    /// Whether a touched file still has the content in the index.
     pub fn is_same(&self, top: &Path, name: &str) -> bool {
         let Some(listed) = self.git.line(&["ls-files", "--stage", "--full-name", "--", &format!(":/{name}")])
         else {

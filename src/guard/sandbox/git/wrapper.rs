@@ -152,7 +152,6 @@ fn not_run(written: &str, what: &str) -> String {
     )
 }
 
-/// Whether it may change work tree files or settings.
 fn is_checked(sub: &str) -> bool {
     preview::may_change(sub) || WRITING.contains(&sub) || sub == "pull"
 }

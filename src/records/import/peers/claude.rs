@@ -117,7 +117,6 @@ fn live(nodes: &[Node], side: bool) -> HashSet<String> {
     live
 }
 
-/// Adds a line's content. `steps` maps earlier lines to steps.
 fn tell(line: &Value, told: &mut Transcript, steps: &HashMap<String, usize>) {
     let message = &line["message"];
     match text(line, "type") {

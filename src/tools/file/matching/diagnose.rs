@@ -57,7 +57,6 @@ pub(super) fn behind_number<'a>(line: &'a str, marks: &str, space: bool) -> Opti
     is_number.then(|| rest.strip_prefix(' ').filter(|_| space).unwrap_or(rest))
 }
 
-/// Whether a line of `new` is a line of `text` with a line number in front.
 pub fn has_pasted_line(text: &str, new: &str) -> bool {
     let lines = Lines::new(text);
     let is_pasted = |line: &str| {

@@ -36,7 +36,6 @@ impl McpConnection {
         self.running.is_closed() || self.running.peer().is_transport_closed()
     }
 
-    /// Whether the server still answers anything, even with an error.
     pub async fn is_alive(&self) -> bool {
         let ping = self.running.peer().send_request(ClientRequest::PingRequest(PingRequest::default()));
         tokio::time::timeout(PING.min(self.call_timeout), ping).await.is_ok()

@@ -33,7 +33,6 @@ pub fn altered(pid: i32, base: Option<u64>, path: &Path, follows: bool) -> io::R
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Whether the number belongs to the caller, one of its threads, or another process of the command.
 pub fn is_own_process(caller: i32, number: u64) -> bool {
     let number = number as i32;
     let own = rustix::process::getpid().as_raw_nonzero().get();

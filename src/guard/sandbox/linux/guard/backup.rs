@@ -157,7 +157,6 @@ impl Backup {
     }
 }
 
-/// Whether the path, or something in it, may be changed.
 pub fn is_opened(opened: &[PathBuf], path: &Path) -> bool {
     opened.iter().any(|open| open.starts_with(path))
 }
