@@ -216,18 +216,19 @@ fn what_the_first_checks_leave_is_no_obstacle() {
     let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(plan).into()]);
     server.on_body("\"role\":\"tool\"", answer().text("Wrote it."));
     for (subtask, file) in [("1. a", "a.txt"), ("2. b", "b.txt")] {
-        let does = format!("echo x > {file}; echo lock > left.lock");
+        let does = format!("echo x > {file}; echo lock > uv.lock");
         server.on_body(&format!("Your subtask\\n{subtask}"), runs(&does).text("Begin."));
     }
     server.on_body("You review a finished change", passes("All holds."));
     let place = repository();
-    let test = "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        open('left.lock', 'w').write('lock\\n')\n";
+    let test = "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        open('uv.lock', 'w').write('lock\\n')\n        open('seen.txt', 'a')\n";
     place.file("test_it.py", test);
     place.git(&["add", "."]);
     place.git(&["commit", "-qm", "test"]);
     let output = run(&place, &server, &["--parallel", "2", "greet"]);
     assert!(output.status.success(), "{}\n{}", stderr(&output), stdout(&output));
-    assert_eq!((place.text("a.txt"), place.text("left.lock")), ("x\n".to_owned(), "lock\n".to_owned()));
+    assert_eq!((place.text("a.txt"), place.text("uv.lock")), ("x\n".to_owned(), "lock\n".to_owned()));
+    assert!(place.project().join("seen.txt").exists(), "nobody knows whose it is");
 }
 
 #[test]

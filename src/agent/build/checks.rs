@@ -13,15 +13,32 @@ use base::protocol::event::EndReason;
 
 const BEFORE: &str = "checks-before.json";
 
+/// What package managers write when a project is built or tested.
+const LOCK_FILES: [&str; 9] = [
+    "Cargo.lock",
+    "Gemfile.lock",
+    "composer.lock",
+    "go.sum",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+
+fn is_lock_file(path: &str) -> bool {
+    LOCK_FILES.contains(&path.rsplit('/').next().unwrap_or(path))
+}
+
 pub async fn before(build: &mut Build) -> Result<(), Stop> {
     if build.folder.read(BEFORE).is_none() {
         let root = Arc::clone(&build.cx().root);
         let known = if build.options.commit { git::untracked(&root).await? } else { Vec::new() };
         let results = run(build).await?;
         if build.options.commit {
-            // Such as a lock file: a subtask that commits its own could not be merged.
+            // A subtask that commits its own could not be merged. Other new files may be the user's.
             let mut left = git::untracked(&root).await?;
-            left.retain(|file| !known.contains(file));
+            left.retain(|file| !known.contains(file) && is_lock_file(file));
             git::remove_untracked(&root, &left).await?;
         }
         let text = serde_json::to_string_pretty(&results).unwrap_or_default();

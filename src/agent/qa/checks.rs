@@ -48,7 +48,7 @@ pub struct CheckResult {
 impl CheckResult {
     fn of(command: &str, envelope: &Envelope) -> Self {
         let ran = RanCheck::of(envelope);
-        if envelope.error.is_some() {
+        if ran.denied || envelope.data.command().is_none() {
             let why = envelope.data.user_text().unwrap_or(&ran.how);
             return not_run(command, text::one_line(why, 300));
         }

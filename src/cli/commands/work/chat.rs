@@ -63,14 +63,15 @@ pub async fn chat(
     if asks {
         questions::before_start(&cli.model)?;
     }
-    let listed = match which {
-        SessionSelector::New => questions::listed_model(&cli.model).await?,
-        _ => None,
+    let (mut cli, mut listed) = (cli.clone(), None);
+    let mut setup = match agent_setup::setup(&cli, true, &which).await {
+        Err(error) if matches!(which, SessionSelector::New) => {
+            listed = questions::listed_model(&cli.model).await?;
+            cli.model.model = Some(listed.clone().ok_or(error)?);
+            agent_setup::setup(&cli, true, &which).await?
+        }
+        done => done?,
     };
-    let mut cli = cli.clone();
-    cli.model.model = listed.clone().or(cli.model.model);
-    let cli = &cli;
-    let mut setup = agent_setup::setup(cli, true, &which).await?;
     if let Some(model) = &listed {
         let text =
             format!("No model is set, so this chat uses {model}, the first that the server lists (/model).");

@@ -69,31 +69,15 @@ pub struct Word {
 #[derive(Clone, Debug, PartialEq)]
 pub enum WordPiece {
     /// Unquoted text may contain patterns, braces and a tilde.
-    Text {
-        text: String,
-        quoted: bool,
-    },
-    Variable {
-        name: String,
-        quoted: bool,
-    },
+    Text { text: String, quoted: bool },
+    /// `$name` or `${name}`.
+    Variable { name: String, quoted: bool },
     /// With an operator: the value is unknown, and `inner` is what it may expand to.
-    Expansion {
-        name: String,
-        operator: String,
-        inner: Word,
-        quoted: bool,
-    },
+    Expansion { name: String, operator: String, inner: Word, quoted: bool },
     /// `$(…)` or backticks; `None` if empty.
-    Command {
-        script: Option<Box<Node>>,
-        quoted: bool,
-    },
+    Command { script: Option<Box<Node>>, quoted: bool },
     /// `$((…))`.
-    Arithmetic {
-        inner: Word,
-        quoted: bool,
-    },
+    Arithmetic { inner: Word, quoted: bool },
     /// `<(…)` or `>(…)`.
     Process(Option<Box<Node>>),
 }
