@@ -65,8 +65,9 @@ fn masked(text: &str, calls: &[&str]) -> String {
 
 fn framed<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     ["<", "[TOOL_CALLS]", "to=", "Action:"].iter().find(|sign| text.contains(**sign))?;
-    // The results that a model invents end its reply.
-    let text = text.find("<tool_response").map_or(text, |at| &text[..at]);
+    // The results that a model invents end its reply; a call's own text may hold such a tag.
+    static INVENTED: Pattern = Pattern::new(r"</tool_call>\s*<tool_response");
+    let text = INVENTED.find(text).map_or(text, |found| &text[..found.start()]);
     let masked = masked(text, &["json", "xml", "tool_call", "tool_code"]);
     let frames: Vec<_> = FRAMES
         .captures_iter(&masked)
@@ -378,6 +379,8 @@ mod tests {
                 "{call}"
             );
         }
+        let template = "<tool_call>{\"name\": \"bash\", \"arguments\": {\"command\": \"grep '<tool_response>' a\"}}</tool_call>";
+        assert_eq!(read(template, &TOOLS).unwrap().1, [bash("grep '<tool_response>' a")]);
         let hermes = "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"a\"}}\n</tool_call>\nThen:\n<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"b\"}}\n</tool_call>";
         assert_eq!(read(hermes, &TOOLS).unwrap().1, [bash("a"), bash("b")]);
         let mistral = "[TOOL_CALLS][{\"name\": \"Bash\", \"arguments\": {\"command\": \"a\"}}, {\"name\": \"Bash\", \"arguments\": {\"command\": \"b\"}}]";
