@@ -53,6 +53,8 @@ pub struct CommandSpec {
     pub wrapper: Option<LaunchWrapper>,
     pub program: OsString,
     pub args: Vec<OsString>,
+    /// Set for the command besides what it inherits.
+    pub variable: Option<(&'static str, OsString)>,
     pub cwd: PathBuf,
     pub timeout: Duration,
     /// Bytes kept in memory of the head, and the same for the tail.
@@ -236,6 +238,7 @@ pub async fn run(
         .kill_on_drop(lifeline.is_none());
     descriptors.extend(spec.side_fd.map(|fd| (fd, Handle::from(side_writer))));
     clean_environment(&mut command, &spec.cwd);
+    command.envs(spec.variable);
     if spec.quiet {
         command.envs(quiet::for_command(|name| std::env::var_os(name)));
     }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -17,6 +18,7 @@ use base::format::picture;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::observation::{Observation, View};
 use base::text::{human_bytes, plural, short_path};
+use base::pattern::Pattern;
 use base::{clock, file};
 use guard::policy::access::Access;
 use guard::redact::detector::TextSource;
@@ -85,7 +87,8 @@ impl Page {
             None => line,
         };
         let left_out = (line.len() - shown.len()) as u64 + hidden;
-        let size = shown.len() + 48;
+        let number_and_note = if left_out > 0 { 60 } else { 12 };
+        let size = shown.len() + number_and_note;
         if self.next - self.first >= self.limit || self.body.len() + size > self.bytes {
             self.full = true;
             return false;
@@ -103,9 +106,10 @@ impl Page {
 }
 
 fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
-    let first = args.start_line.unwrap_or(1).max(1);
-    let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(cx.observation.page_lines).min(MAX_LINES);
     let path = &target.resolved.canonical;
+    let (start, limit) = in_path(&args.path, path).unwrap_or((args.start_line, args.limit));
+    let first = start.unwrap_or(1).max(1);
+    let limit = limit.filter(|limit| *limit > 0).unwrap_or(cx.observation.page_lines).min(MAX_LINES);
     let refuse = |error| disk_error(cx, target, &error);
     let (mut handle, meta) = open(cx, target)?;
     let mtime_ms = meta.modified().map_or(0, clock::to_ms);
@@ -217,6 +221,14 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     };
     let envelope = Envelope::success(notes.join("; ")).observed(Observation::Read(view));
     Ok(envelope.with_body("content", page.body))
+}
+
+/// The lines that `src/a.rs:120-140` asks for, if that isn't the file's own name.
+fn in_path(asked: &str, path: &Path) -> Option<(Option<usize>, Option<usize>)> {
+    static LINES: Pattern = Pattern::new(r":(\d+)-(\d+)$");
+    let lines = LINES.captures(asked).filter(|lines| !path.as_os_str().as_encoded_bytes().ends_with(lines[0].as_bytes()))?;
+    let (first, last) = (lines[1].parse::<usize>().ok()?, lines[2].parse::<usize>().ok()?);
+    Some((Some(first), Some(last.saturating_add(1).checked_sub(first)?)))
 }
 
 /// Reads a picture, which is sent after the results of the step.

@@ -23,6 +23,8 @@ use guard::sandbox::launch;
 const CWD_REPORT_FD: i32 = 62;
 /// The simplest shells know only one-digit descriptors.
 const CWD_REPORT_FD_SH: i32 = 7;
+/// Holds the command's text until the shell has read it.
+const COMMAND: &str = "MYCODE_COMMAND";
 
 pub async fn wait(run: CommandRun, cx: &ToolCx) -> ToolOutcome {
     let shell = programs::shell();
@@ -80,9 +82,10 @@ struct Foreground {
 
 impl Foreground {
     fn start(run: &CommandRun, cx: &ToolCx, (shell, side_fd): (&str, i32)) -> io::Result<Self> {
-        // A separate pipe gets the shell's last folder, however it exits. With `eval`, errors quote only the command.
+        // A separate pipe gets the shell's last folder, however it exits. With `eval`, errors quote only the command;
+        // with a variable, `pgrep -f` doesn't find the shell by its command's own text.
         let script = format!(
-            "trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\""
+            "trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=${COMMAND}; unset {COMMAND}; eval \"$__mycode\""
         );
         let spill = Arc::clone(&cx.spill);
         let (told, goes_on) = oneshot::channel();
@@ -92,7 +95,8 @@ impl Foreground {
                 .wrap(cx.confinement.clone(), &run.cwd, Some(side_fd))?
                 .or_else(|| launch::end_with_agent(side_fd)),
             program: shell.into(),
-            args: ["-c", &script, shell, &run.command].map(OsString::from).to_vec(),
+            args: ["-c", &script, shell].map(OsString::from).to_vec(),
+            variable: Some((COMMAND, OsString::from(&run.command))),
             cwd: run.cwd.clone(),
             timeout: run.timeout,
             keep_bytes: KEEP_BYTES,

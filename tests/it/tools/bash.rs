@@ -76,7 +76,8 @@ async fn quiet_environment() {
     for line in ["PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "TERM=dumb"] {
         assert!(env.body.lines().any(|have| have == line), "{line}");
     }
-    assert!(!env.body.contains("__mycode"));
+    assert!(!env.body.contains("__mycode") && !env.body.contains("MYCODE_COMMAND"), "{}", env.body);
+    assert_eq!(bench.bash("pgrep -f no-such-server || echo none").await.body, "none\n");
     assert_eq!(bench.bash("echo ${MYCODE_HOME-unset} $#").await.body, "unset 0\n");
     assert!(bench.bash("echo hi >/dev/tty").await.data.to_map()["exit_code"] != 0);
 }
