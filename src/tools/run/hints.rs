@@ -7,8 +7,6 @@ use base::process::programs;
 use base::process::run::Exit;
 use guard::sandbox::spec::Confinement;
 
-/// Exit code after SIGTERM.
-const TERMINATED: i32 = 143;
 const LAST_LINES: usize = 3;
 const LONG_SLEEP_S: u64 = 30;
 
@@ -20,10 +18,6 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
         |name: &str| *exit != Exit::Code(0) || command.contains('|') && !programs::is_installed(name);
     if let Some(name) = missing.filter(|name| failed(name)) {
         return cx.shell.is_first(&format!("missing {name}")).then(|| missing_words(&name));
-    }
-    if exit.code() == TERMINATED && PKILL_BY_COMMAND_LINE.is_match(command) {
-        let why = "`pkill -f` also killed the shell that ran it; anchor the pattern at the program, as in '^python3 server'";
-        return Some(why.to_owned());
     }
     if matches!(cx.confinement, Confinement::Confined { .. })
         && READ_ONLY.is_match(output)
@@ -93,7 +87,6 @@ fn sleeps(command: &str) -> bool {
     })
 }
 
-static PKILL_BY_COMMAND_LINE: Pattern = Pattern::new(r"\bpkill\s([^;|&\n]*\s)?(-\w*f\b|--full\b)");
 static READ_ONLY: Pattern = Pattern::new(r"(?i)read-only file ?system|\bEROFS\b");
 static REFUSED: Pattern = Pattern::new("(?i)connection refused|econnrefused|could(n't| not) connect to");
 static LOOPBACK: Pattern = Pattern::new(r"127\.0\.0\.1|localhost|::1|0\.0\.0\.0");
@@ -129,8 +122,6 @@ mod tests {
         ] {
             assert_eq!(missing_program(line).as_deref(), name, "{line}");
         }
-        assert!(PKILL_BY_COMMAND_LINE.is_match("sleep 1; pkill -TERM -f server"));
-        assert!(!PKILL_BY_COMMAND_LINE.is_match("pkill server; tail -f log"));
         assert!(missing_words("no-such-program-here").contains("is not installed"));
         assert!(
             sleeps("sleep 60; cat log")
