@@ -46,6 +46,7 @@ use context::rules::project_rules::ProjectRules;
 use context::session::journal::blobs;
 use context::session::journal::recorder::Journal;
 use context::session::log::LogError;
+use context::session::record::BegunWith;
 use evidence::retriever::ContextRetriever;
 use guard::policy::flag_rules::FlagRules;
 use provider::registry::SwitchableProvider;
@@ -61,8 +62,7 @@ use tools::{own_agents, own_commands, registry};
 #[derive(Clone, Debug, Default)]
 pub struct RunLimits {
     pub rules: FlagRules,
-    /// As written with `--deny`.
-    pub denied: Vec<String>,
+    pub begun: BegunWith,
     pub max_cost: Option<f64>,
     pub deadline: Option<Deadline>,
     /// Services that the model starts may outlive the run.
@@ -303,8 +303,8 @@ impl Setup {
         }
         let mut conversation = Conversation::new(&self.project_state, &self.workspace);
         conversation.id = self.session_id.clone().unwrap_or(conversation.id);
-        conversation.begun_read_only = self.loaded.work.permission == Permission::ReadOnly;
-        conversation.begun_denied.clone_from(&self.limits.denied);
+        conversation.begun = self.limits.begun.clone();
+        conversation.begun.read_only = self.loaded.work.permission == Permission::ReadOnly;
         conversation.headless = !self.interactive;
         Ok(ReopenedSession { conversation, notices: Vec::new() })
     }

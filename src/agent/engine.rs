@@ -313,7 +313,8 @@ impl Engine {
             Idle::ReadKeys => self.read_keys().await,
             Idle::Clear => {
                 let mut new = Conversation::new(&self.deps.project_state, &self.deps.cx.root);
-                new.begun_denied.clone_from(&self.agent.conversation.begun_denied);
+                new.begun.clone_from(&self.agent.conversation.begun);
+                new.begun.read_only = false;
                 if let Some((provider, model)) = &self.agent.conversation.chosen_model
                     && let Err(error) = new.choose_model(provider, model)
                 {
@@ -352,13 +353,13 @@ impl Engine {
         };
         let chosen = reopened.conversation.chosen_model.clone();
         self.end_hooks("resume").await;
-        let known = std::mem::take(&mut self.agent.conversation.begun_denied);
+        let known = std::mem::take(&mut self.agent.conversation.begun.deny);
         self.open(reopened.conversation).await;
         self.use_chosen_model(chosen).await;
-        if self.agent.conversation.begun_read_only && self.agent.dispatcher.policy.become_read_only() {
+        if self.agent.conversation.begun.read_only && self.agent.dispatcher.policy.become_read_only() {
             self.notice(Level::Info, texts::stays_read_only("/permission"));
         }
-        let begun = self.agent.conversation.begun_denied.iter();
+        let begun = self.agent.conversation.begun.deny.iter();
         let unknown: Vec<&str> = begun.filter(|rule| !known.contains(rule)).map(String::as_str).collect();
         if !unknown.is_empty() {
             let denied = unknown.join(", ");

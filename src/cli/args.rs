@@ -1,6 +1,7 @@
 //! The options that all commands share, as clap reads them: plain data whose doc comments are the help. Those of one command
 //! are beside its code; `command_line.rs` joins them.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -19,7 +20,7 @@ pub struct SharedArgs {
     #[command(flatten)]
     pub model: ModelArgs,
 
-    /// Continue the last session of this project
+    /// Continue the last session of this project, with its --model and --base-url unless given
     #[arg(short = 'c', long = "continue")]
     pub continue_last: bool,
 
@@ -160,16 +161,42 @@ where
 }
 
 impl ModelArgs {
-    /// The options to repeat when the session is resumed, as shell words. `model` is the one in use.
-    pub fn for_resume(&self, model: &str) -> String {
-        let folder = self.folder.as_ref().map(|folder| folder.display().to_string());
+    /// The option to repeat when the session is resumed.
+    pub fn for_resume(&self) -> String {
+        let folder = self.folder.as_ref().map(|folder| quoted(&folder.to_string_lossy()));
+        folder.map_or_else(String::new, |folder| format!(" --cd {folder}"))
+    }
+
+    /// The options that a session keeps when it is continued without any of them.
+    pub fn model_options(&self) -> BTreeMap<String, String> {
+        // An address may hold a key.
+        let address = self.base_url.clone().filter(|address| !address.contains(['@', '?']));
+        let provider = self.provider.map(|kind| <&str>::from(kind).to_owned());
         let given = [
-            ("--cd", folder.as_deref()),
-            ("--base-url", self.base_url.as_deref()),
-            ("--model", self.model.as_ref().map(|_| model)),
-            ("--api-key-env", self.api_key_env.as_deref()),
+            ("provider", provider),
+            ("model", self.model.clone()),
+            ("base-url", address),
+            ("api-key-env", self.api_key_env.clone()),
         ];
-        let given = given.into_iter().filter_map(|(name, value)| Some(format!(" {name} {}", quoted(value?))));
-        given.collect()
+        if self.script.is_some() {
+            return BTreeMap::new();
+        }
+        given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+
+    /// These on the server of a session, unless another one is named.
+    pub fn continuing(&self, begun: &BTreeMap<String, String>) -> Option<Self> {
+        let place = [&self.base_url, &self.api_key_env].into_iter().any(Option::is_some);
+        if begun.is_empty() || place || self.provider.is_some() || self.script.is_some() {
+            return None;
+        }
+        let of = |name: &str| begun.get(name).cloned();
+        Some(Self {
+            provider: of("provider").and_then(|kind| kind.parse().ok()),
+            model: self.model.clone().or_else(|| of("model")),
+            base_url: of("base-url"),
+            api_key_env: of("api-key-env"),
+            ..self.clone()
+        })
     }
 }

@@ -158,9 +158,18 @@ pub(crate) fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget,
     as_found(cx, wanted, nearest.trim_end_matches('/'))
 }
 
+static LINES: Pattern = Pattern::new(r":(\d+)(?::\d+|-(\d+))?$");
+
+/// Where `src/a.rs:120-140` starts and how many lines it asks for, if that isn't the file's own name.
+pub(crate) fn lines_asked(asked: &str, path: &Path) -> Option<(Option<usize>, Option<usize>)> {
+    let found = LINES.captures(asked)?;
+    let (first, last) = (found[1].parse::<usize>().ok()?, found.get(2)?.as_str().parse::<usize>().ok()?);
+    let is_name = path.to_string_lossy().ends_with(&found[0]);
+    Some((Some(first), Some(last.saturating_add(1).checked_sub(first)?))).filter(|_| !is_name)
+}
+
 /// The path without what models add: quotes, `@`, `file://`, a line number, the workspace's own name, `\\`.
 fn bare(cx: &ToolCx, text: &str) -> Option<String> {
-    static LINES: Pattern = Pattern::new(r":\d+(:\d+|-\d+)?$");
     let text = text.trim_matches(|c: char| c.is_whitespace() || "\"'`@".contains(c)).replace('\\', "/");
     let text = text.trim_start_matches("file:").trim_start_matches(&*cx.root.to_string_lossy());
     let text = LINES.replace(text.trim_start_matches('/'), "");

@@ -243,6 +243,22 @@ fn limits_by_flag() {
 }
 
 #[test]
+fn a_continued_session_keeps_its_model_and_server() {
+    let place = place();
+    let server = FakeServer::start(vec![text("One."), text("Two."), text("Three."), text("Four.")]);
+    let run = |args: &[&str]| {
+        let out = place.command(&[&["exec"], args, &["go"]].concat()).output().unwrap();
+        assert!(out.status.success(), "{}", stderr(&out));
+    };
+    run(&["--base-url", &server.base_url(), "--model", "first"]);
+    run(&["-c"]);
+    run(&["-c", "--model", "second"]);
+    run(&["-c", "--fork"]);
+    let models: Vec<_> = server.requests().iter().map(|request| request.body["model"].clone()).collect();
+    assert_eq!(models, ["first", "first", "second", "first"]);
+}
+
+#[test]
 fn piped_text_is_attached() {
     let place = place();
     let run = |input: &[u8]| {

@@ -18,7 +18,7 @@ use context::parts::FixedParts;
 use context::replay::session_replay::SessionReplay;
 use context::session::log::{self, LogError, SessionLog};
 use context::session::record::{
-    Batch, Cause, CauseKind, FormName, ItemRecord, Meta, ParentCall, Record, RequestRecord,
+    Batch, BegunWith, Cause, CauseKind, FormName, ItemRecord, Meta, ParentCall, Record, RequestRecord,
 };
 
 #[derive(Default)]
@@ -29,8 +29,7 @@ pub struct Conversation {
     pub usage: UsageMeter,
     pub facts: ItemFacts,
     pub parent: Option<ParentCall>,
-    pub begun_read_only: bool,
-    pub begun_denied: Vec<String>,
+    pub begun: BegunWith,
     pub is_review: bool,
     pub headless: bool,
     pub chosen_model: Option<(String, String)>,
@@ -271,8 +270,8 @@ impl Conversation {
         if self.log.is_none() {
             let set = |meta: &mut Meta| {
                 meta.parent = self.parent.clone();
-                (meta.read_only, meta.review) = (self.begun_read_only, self.is_review);
-                (meta.headless, meta.deny) = (self.headless, self.begun_denied.clone());
+                meta.begun = self.begun.clone();
+                (meta.headless, meta.review) = (self.headless, self.is_review);
             };
             self.log = Some(SessionLog::create(&self.project_state, &self.id, &self.workspace, set)?);
         }

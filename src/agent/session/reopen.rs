@@ -33,7 +33,7 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
             if meta.version > VERSION {
                 notices.push(notice::session_from_newer(&meta.app));
             }
-            (conversation.begun_read_only, conversation.begun_denied) = (meta.read_only, meta.deny);
+            conversation.begun = meta.begun;
         }
     }
     close_open_calls(&mut conversation)?;

@@ -34,13 +34,17 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
         sandbox_probe::begin();
     }
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
-    let opened = open::open(&cli.model, default_permission)?;
+    let mut opened = open::open(&cli.model, default_permission)?;
     let own_folders = opened.own_folders();
-    let OpenedProject { mut loaded, workspace, project_state, .. } = opened;
-    let mut resume = open::session_or_task(&workspace, &project_state, which)?;
-    if let Some(log) = &resume {
-        limits::keep_begun(log, &cli.model, &mut loaded);
+    let mut resume = open::session_or_task(&opened.workspace, &opened.project_state, which)?;
+    let begun = open::begun(resume.as_deref());
+    if let Some(args) = cli.model.continuing(&begun.model) {
+        opened = open::open(&args, default_permission)?;
+        // A later choice with /model counts more.
+        opened.loaded.model_flag = cli.model.model.is_some();
     }
+    let OpenedProject { mut loaded, workspace, project_state, .. } = opened;
+    limits::keep_begun(begun, &cli.model, &mut loaded);
     let limits = limits::of(&cli.model, &mut loaded, &workspace)?;
     if let Some(error) = loaded.provider_error.take() {
         return Err(error.into());

@@ -11,7 +11,7 @@ use base::config::permission_rules::{PermissionLists, RuleSource};
 use base::config::settings::Permission;
 use base::protocol::{claude_tools, notice};
 use base::text::one_line;
-use context::session::list;
+use context::session::record::BegunWith;
 use guard::policy::denied_paths::DeniedPaths;
 use guard::policy::flag_rules::FlagRules;
 use tools::on_demand::more_tools;
@@ -41,7 +41,8 @@ pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<Run
         }
     }
     loaded.notices.extend(unusable(&rules));
-    Ok(RunLimits { rules, denied: args.deny.clone(), max_cost: args.max_cost, ..RunLimits::default() })
+    let begun = BegunWith { deny: args.deny.clone(), model: args.model_options(), ..BegunWith::default() };
+    Ok(RunLimits { rules, begun, max_cost: args.max_cost, ..RunLimits::default() })
 }
 
 pub fn unusable(rules: &FlagRules) -> Option<String> {
@@ -80,8 +81,7 @@ pub fn parse(sources: &[RuleSource]) -> Result<FlagRules, Failure> {
 }
 
 /// What the session began with stays, unless `--permission` says otherwise.
-pub fn keep_begun(log: &Path, args: &ModelArgs, loaded: &mut Loaded) {
-    let Some(begun) = list::meta(log) else { return };
+pub fn keep_begun(begun: BegunWith, args: &ModelArgs, loaded: &mut Loaded) {
     if begun.read_only && args.permission.is_none() {
         loaded.work.permission = Permission::ReadOnly;
         loaded.notices.push(notice::stays_read_only("--permission"));

@@ -12,6 +12,7 @@ use base::config::provider::saved_keys::SavedKeys;
 use base::config::settings::Permission;
 use base::file;
 use context::replay::session_replay::SessionReplay;
+use context::session::record::BegunWith;
 use context::session::{list, reader};
 
 pub struct OpenedProject {
@@ -156,4 +157,9 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
         let elsewhere = || list::find(&list::project_of(&Paths::from_env().projects(), id)?, id).ok();
         sessions::find(&root, id).or_else(elsewhere).ok_or_else(|| no_session(message))
     })
+}
+
+/// The options that a session keeps; none for a new one.
+pub fn begun(log: Option<&Path>) -> BegunWith {
+    log.and_then(list::meta).map(|meta| meta.begun).unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! The lines of a session log, versioned. Plain data; see `reader` and `log` for I/O.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -92,17 +93,26 @@ pub struct Meta {
     pub parent: Option<ParentCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<SessionOrigin>,
-    /// The session began as read-only and stays so.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub read_only: bool,
-    /// The rules that `--deny` gave at its start, which stay, too.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deny: Vec<String>,
+    #[serde(flatten)]
+    pub begun: BegunWith,
     /// A review; `--continue` skips it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headless: bool,
+}
+
+/// Options that a session keeps when it is continued.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BegunWith {
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+    /// As written with `--deny`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+    /// Those that chose the model and its server, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub model: BTreeMap<String, String>,
 }
 
 /// The session of another agent that this one continues.

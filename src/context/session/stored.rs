@@ -26,9 +26,7 @@ pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathB
     let start = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
     let end = memchr::memrchr(b'\n', &bytes).map_or(start, |at| at + 1);
     let copy = SessionLog::create(project_state, &log::new_id(), workspace, |meta| {
-        if let Some(begun) = list::meta(path) {
-            (meta.read_only, meta.deny) = (begun.read_only, begun.deny);
-        }
+        meta.begun = list::meta(path).unwrap_or_default().begun;
     })?;
     let copy = copy.path().to_owned();
     let append = || OpenOptions::new().append(true).open(&copy)?.write_all(&bytes[start..end.max(start)]);

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
-use std::path::Path;
 
 use serde::Deserialize;
 
@@ -11,14 +10,13 @@ use super::change::{EDIT_LIMIT_BYTES, shown_in_editor};
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::file::matching::lines::Lines;
-use crate::paths::{PathTarget, disk_error, open, read_access, read_at};
+use crate::paths::{PathTarget, disk_error, lines_asked, open, read_access, read_at};
 use crate::pdf;
 use base::format::encoding::{self, Encoding};
 use base::format::picture;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::observation::{Observation, View};
 use base::text::{human_bytes, plural, short_path};
-use base::pattern::Pattern;
 use base::{clock, file};
 use guard::policy::access::Access;
 use guard::redact::detector::TextSource;
@@ -107,7 +105,7 @@ impl Page {
 
 fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let path = &target.resolved.canonical;
-    let (start, limit) = in_path(&args.path, path).unwrap_or((args.start_line, args.limit));
+    let (start, limit) = lines_asked(&args.path, path).unwrap_or((args.start_line, args.limit));
     let first = start.unwrap_or(1).max(1);
     let limit = limit.filter(|limit| *limit > 0).unwrap_or(cx.observation.page_lines).min(MAX_LINES);
     let refuse = |error| disk_error(cx, target, &error);
@@ -221,14 +219,6 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     };
     let envelope = Envelope::success(notes.join("; ")).observed(Observation::Read(view));
     Ok(envelope.with_body("content", page.body))
-}
-
-/// The lines that `src/a.rs:120-140` asks for, if that isn't the file's own name.
-fn in_path(asked: &str, path: &Path) -> Option<(Option<usize>, Option<usize>)> {
-    static LINES: Pattern = Pattern::new(r":(\d+)-(\d+)$");
-    let lines = LINES.captures(asked).filter(|lines| !path.as_os_str().as_encoded_bytes().ends_with(lines[0].as_bytes()))?;
-    let (first, last) = (lines[1].parse::<usize>().ok()?, lines[2].parse::<usize>().ok()?);
-    Some((Some(first), Some(last.saturating_add(1).checked_sub(first)?)))
 }
 
 /// Reads a picture, which is sent after the results of the step.

@@ -228,7 +228,6 @@ fn sessions_are_renamed_deleted_and_brought_back() {
     screen.keys("\u{4}");
     assert_eq!(screen.end(), 0);
     assert!(screen.raw().contains("Continue with: mycode resume "));
-    assert!(screen.raw().contains(" --base-url http://127.0.0.1:"), "the server isn't in the configuration");
 }
 
 #[test]

@@ -19,7 +19,7 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
     assert!(found.text.contains("this is server/app/main.py"), "{}", found.text);
     let named = bench.call("Read", json!({"path": "main.py"})).await;
     assert!(named.text.contains("main.py does not exist; this is server/app/main.py"), "{}", named.text);
-    bench.put("many.txt", &(1..=200).map(|n| format!("{n}\n")).collect::<String>());
+    bench.put("many.txt", (1..=200).map(|n| format!("{n}\n")).collect::<String>());
     let range = bench.call("Read", json!({"path": "many.txt:120-124"})).await;
     assert!(range.text.contains("this is many.txt; lines 120-124 of 200"), "{}", range.text);
     // An edit names what it edited.

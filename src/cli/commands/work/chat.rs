@@ -105,7 +105,7 @@ pub async fn chat(
     }
     // An empty session has no log to continue.
     if let Some(session) = session.filter(|session| log::path_of(&project_state, &session.id).exists()) {
-        let options = cli.model.for_resume(&session.model);
+        let options = cli.model.for_resume();
         let _ = report::say(&format!("Continue with: mycode resume {}{options}\n", session.id));
     }
     Ok(match outcome {
