@@ -95,8 +95,10 @@ fn keep(text: String, workspace: PathBuf, questions: Arc<Questions>, events: Eve
             _ => None,
         };
         let (kept, to_note) = (text.clone(), reply.as_deref() == Some(NOTE));
-        if !to_note && reply != Some(rule) {
-            let _ = events.send(Event::TakenBack { texts: vec![format!("#{text}")] });
+        if !to_note && reply.as_ref() != Some(&rule) {
+            // What was typed instead of a choice isn't lost either.
+            let texts = std::iter::once(format!("#{text}")).chain(reply).collect();
+            let _ = events.send(Event::TakenBack { texts });
             return;
         }
         let written = task::blocking(move || match to_note {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::journal::record as journal;
 use super::list;
 use super::log::{self, LogError, SessionLog};
 use base::file;
@@ -31,6 +32,12 @@ pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathB
     let copy = copy.path().to_owned();
     let append = || OpenOptions::new().append(true).open(&copy)?.write_all(&bytes[start..end.max(start)]);
     append().map_err(|source| LogError::Io { path: copy.clone(), action: "written", source })?;
+    // The contents are shared. Without these lines, the fork can't undo what came before.
+    let of = |log: &Path| {
+        let id = log.file_stem().unwrap_or_default().to_string_lossy();
+        journal::path_of(&project_state.join("journal"), &id)
+    };
+    let _ = journal::append(&of(&copy), &journal::read(&of(path)));
     Ok(copy)
 }
 

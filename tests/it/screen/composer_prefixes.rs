@@ -104,8 +104,12 @@ fn text_is_kept_as_rule_or_note() {
     screen.wait("› #use tabs");
     assert_eq!(place.text("CODE_LAW.md"), "Be kind.\n");
     screen.keys("\r");
+    screen.wait("▸ 1. A rule in CODE_LAW.md");
+    screen.keys("elsewhere\r");
+    screen.wait("› #use tabs\n  elsewhere");
+    screen.keys("\u{3}#use tabs\r");
     screen.wait("A rule in CODE_LAW.md");
-    screen.keys("1");
+    screen.keys("\r");
     screen.wait("Saved in CODE_LAW.md");
     assert_eq!(place.text("CODE_LAW.md"), "Be kind.\n- use tabs\n");
     screen.keys("#the port is 8080\r");

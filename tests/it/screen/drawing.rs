@@ -326,7 +326,7 @@ fn a_question_of_the_model() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ──────────────────────────────────────────────────────────
     ? Which database should the new service use?
-      1. PostgreSQL
+    ▸ 1. PostgreSQL
       2. SQLite
     › ▏
       Number, or ↑↓ and Enter · or type an answer · Esc to stop

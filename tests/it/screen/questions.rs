@@ -223,11 +223,10 @@ fn a_small_screen_shows_the_question_first() {
     stage.event(Event::Ask { id: 1, question: question_of_the_model() });
     insta::assert_snapshot!(stage.shown(), @r"
     ? Which database
-      should the new
+    ▸ 1. PostgreSQL
     › ▏
       Starting…
     ");
-    stage.press(KeyCode::Down);
     stage.press(KeyCode::Down);
     let shown = stage.shown();
     assert!(shown.contains("? Which") && shown.contains("▸ 2. SQLite"), "{shown}");

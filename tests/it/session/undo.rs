@@ -302,6 +302,19 @@ fn interrupted_snapshot_runs_no_command() {
 }
 
 #[test]
+fn a_fork_undoes_what_came_before_it() {
+    let place = Workplace::new();
+    place.file("a.txt", "one\n");
+    turn(&place, false, "change it", &[bash("echo two > a.txt")]);
+    let script = place.home().join("script.jsonl");
+    fs::write(&script, format!("{}\n", json!({"text": "done"}))).unwrap();
+    assert!(scripted(&place, &script, &["-c", "--fork", "more"]).status().unwrap().success());
+    let oldest = points(&place).pop().unwrap();
+    rewind(&place, &["--to", &oldest, "--files", "--yes"]);
+    assert_eq!(place.text("a.txt"), "one\n");
+}
+
+#[test]
 fn conversation_rewind_and_revive() {
     let server = FakeServer::start(vec![
         answer().text("one").into(),

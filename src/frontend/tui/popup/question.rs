@@ -44,7 +44,7 @@ enum QuestionForm {
 }
 
 impl OpenQuestion {
-    /// `marked`: the first choice of an approval is marked, so that one Enter takes it.
+    /// `marked`: the first choice of an approval is marked, so that one Enter takes it. That of another question always is.
     pub fn new(id: QuestionId, question: Question, armed: bool, marked: bool) -> Self {
         let approval = |mut form: Approval| {
             form.chosen = marked.then_some(0);
@@ -153,7 +153,15 @@ struct Ask {
 
 impl Ask {
     pub fn new(questions: Vec<AskedQuestion>) -> Self {
-        Self { questions, replies: Vec::new(), chosen: None, own: Buffer::default() }
+        let mut ask = Self { questions, replies: Vec::new(), chosen: None, own: Buffer::default() };
+        ask.mark();
+        ask
+    }
+
+    /// Enter takes the first option, or skips the question.
+    fn mark(&mut self) {
+        let marked = self.current().is_some_and(|asked| !asked.optional && !asked.options.is_empty());
+        self.chosen = marked.then_some(0);
     }
 
     fn current(&self) -> Option<&AskedQuestion> {
@@ -202,7 +210,7 @@ impl Ask {
             self.replies.push(reply.or_else(|| question.optional.then(String::new))?);
         }
         self.own.reset();
-        self.chosen = None;
+        self.mark();
         (self.replies.len() >= self.questions.len())
             .then(|| ApprovalReply::Answer(Answer::Replies { replies: std::mem::take(&mut self.replies) }))
     }
@@ -217,12 +225,13 @@ impl Ask {
         let mut lines = wrap::wrap_text(asked.trim(), theme.strong(), &mark, "  ", width);
         let mut options = Vec::new();
         let mut chosen_end = 0;
+        let chosen = self.chosen.filter(|_| self.own.is_empty());
         for (index, option) in question.options.iter().enumerate() {
-            let (mark, style) = theme.row(self.chosen == Some(index));
+            let (mark, style) = theme.row(chosen == Some(index));
             let option = wrap::one_line(option, 300);
             let first = format!("{mark}{}. ", index + 1);
             options.extend(wrap::wrap_text(&option, style, &first, "     ", width));
-            if self.chosen == Some(index) {
+            if chosen == Some(index) {
                 chosen_end = options.len();
             }
         }
@@ -254,7 +263,7 @@ impl Ask {
         // On a small screen, the question matters more than its options, and typed text more than both.
         let above = own.len().saturating_sub(room).min(row);
         own.drain(..above);
-        let marked = usize::from(self.chosen.is_some() && room > own.len() + 1);
+        let marked = usize::from(chosen.is_some() && room > own.len() + 1);
         lines.truncate(room.saturating_sub(own.len() + marked));
         let left = room.saturating_sub(lines.len() + own.len());
         options.drain(..chosen_end.saturating_sub(left));
@@ -278,19 +287,26 @@ mod tests {
             options: options.iter().map(ToString::to_string).collect(),
             optional: false,
         };
+        let replied = |replies: &[&str]| {
+            let replies = replies.iter().map(ToString::to_string).collect();
+            Some(ApprovalReply::Answer(Answer::Replies { replies }))
+        };
+        for (down, taken) in [(0, "red"), (1, "blue"), (2, "red")] {
+            let mut ask = Ask::new(vec![question(&["red", "blue"])]);
+            (0..down).for_each(|_| drop(ask.key(KeyEvent::new(KeyCode::Down, KeyModifiers::NONE))));
+            assert_eq!(ask.key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)), replied(&[taken]));
+        }
         let mut ask = Ask::new(vec![question(&["red", "blue"]), question(&[])]);
         let mut press = |code| ask.key(KeyEvent::new(code, KeyModifiers::NONE));
-        assert_eq!(press(KeyCode::Enter), None);
         assert_eq!(press(KeyCode::Char('2')), None);
         assert_eq!(press(KeyCode::Char('7')), None);
         assert_eq!(press(KeyCode::Esc), None, "back to the first question, which keeps its answer");
         assert_eq!(press(KeyCode::Enter), None);
         assert_eq!(press(KeyCode::Char('7')), None);
-        let replies = vec!["blue".to_owned(), "7".to_owned()];
-        assert_eq!(press(KeyCode::Enter), Some(ApprovalReply::Answer(Answer::Replies { replies })));
+        assert_eq!(press(KeyCode::Enter), replied(&["blue", "7"]));
 
         let mut ask = Ask::new(vec![AskedQuestion { optional: true, ..question(&["red"]) }]);
         let enter = ask.key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
-        assert_eq!(enter, Some(ApprovalReply::Answer(Answer::Replies { replies: vec![String::new()] })));
+        assert_eq!(enter, replied(&[""]));
     }
 }
