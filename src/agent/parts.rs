@@ -19,6 +19,7 @@ use base::process::task;
 use base::protocol::ledger::LedgerView;
 use context::session::journal::recorder::Journal;
 use tools::cx::ToolCx;
+use tools::file::watch;
 
 pub struct Agent {
     pub conversation: Conversation,
@@ -83,6 +84,9 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
         cx.redactor.reserve(&String::from_utf8_lossy(&log));
     }
     for item in items {
+        if let Item::User(message) = &**item {
+            message.injected.iter().for_each(|block| watch::told_before(cx, block));
+        }
         if let Item::ToolCall(call) = &**item
             && ["Edit", "MultiEdit", "Write", "Bash"].contains(&&*call.name)
         {
@@ -109,6 +113,7 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
             let canonical = path::resolve(&cx.root, path).canonical;
             cx.files.remember(&canonical, hash);
         }
+        watch::told_before(cx, &result.envelope.text);
     }
 }
 

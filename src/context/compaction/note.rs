@@ -8,6 +8,7 @@ use super::thresholds::Thresholds;
 use super::working_set;
 use crate::compress::lines;
 use crate::history::entry::HistoryEntry;
+use crate::history::references;
 use crate::session::record::FormName;
 use crate::tokens::estimate::estimate;
 use base::model::call::ToolCall;
@@ -283,18 +284,24 @@ type Seen<'a> = (&'a HistoryEntry, bool, Option<&'a str>);
 pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
     let mut views: Vec<(&str, &str, (u64, u64))> = Vec::new();
     let mut renewed_before: HashSet<&str> = HashSet::new();
+    let mut in_view: HashSet<ItemId> = HashSet::new();
     for (entry, kept, text) in entries {
-        let is_seen = kept && entry.form() <= FormName::Filtered;
+        // A reference shows nothing once its target is gone.
+        let is_seen = kept
+            && entry.form() <= FormName::Filtered
+            && references::of(entry).all(|id| in_view.contains(&id));
+        in_view.extend(is_seen.then_some(entry.id));
         if let Some(path) = working_set::viewed_path(&entry.item).filter(|_| is_seen) {
             let before = renewed::is_renewed(entry).then(|| entry.text()).filter(|_| text.is_none());
             match before {
                 Some(_) => drop(renewed_before.insert(path)),
                 None => drop(renewed_before.remove(path)),
             }
-            let renewed = text.or(before).and_then(renewed::range);
-            let lines = renewed.unwrap_or_else(|| working_set::range(&entry.item));
+            let renewed = text.or(Some(entry.text())).and_then(renewed::range);
+            let lines = renewed.map_or_else(|| working_set::range(&entry.item), |(lines, _)| lines);
             views.retain(|(known, _, seen)| *known != path || *seen != lines);
-            views.push((path, if renewed.is_some() { RENEWED } else { "" }, lines));
+            let state = renewed.map_or("", |(_, is_current)| if is_current { RENEWED } else { CHANGED });
+            views.push((path, state, lines));
         } else if let Item::ToolResult(result) = &*entry.item {
             let edited = working_set::changed_path(&entry.item).map(|(path, _)| path);
             let by_command = result.envelope.data.changed();

@@ -1,5 +1,5 @@
 //! Updates a view that stays while the edits after it leave: with its old lines, a model would edit text that is gone.
-//! Applies the diffs in the log; if they don't fit, the view stays as it was read. Pure.
+//! Applies the diffs in the log; if they don't fit, the view stays as it was sent, and no longer claims to be current. Pure.
 
 use super::working_set;
 use crate::history::entry::HistoryEntry;
@@ -7,8 +7,9 @@ use crate::session::record::FormName;
 use base::model::item::Item;
 
 const MARK: &str = "with your edits since]";
+const OLD_MARK: &str = "before later changes]";
 
-/// `view` updated up to the last of the `later` edits that leaves (flagged `true`); `None` if no such edit changed its file.
+/// `view` updated up to the last of the `later` changes that leaves (flagged `true`); `None` if it stays as it is.
 pub fn renewed<'a>(
     view: &HistoryEntry,
     later: impl Iterator<Item = (&'a HistoryEntry, bool)>,
@@ -17,34 +18,43 @@ pub fn renewed<'a>(
     let (path, Item::ToolResult(read)) = (working_set::viewed_path(&view.item)?, &*view.item) else {
         return None;
     };
-    let mut diffs: Vec<(&str, bool)> = Vec::new();
+    // What a command changed is not known.
+    let mut changes: Vec<(Option<&str>, bool)> = Vec::new();
     for (entry, leaves) in later {
         let Item::ToolResult(result) = &*entry.item else { continue };
         let data = &result.envelope.data;
-        let changed = data.command().and_then(|command| command.changed.as_ref());
-        if changed.is_some_and(|paths| paths.iter().any(|changed| changed == path)) {
-            return None;
-        }
-        if working_set::changed_path(&entry.item).is_some_and(|(changed, _)| changed == path) {
-            diffs.push((data.diff()?, leaves));
+        if data.changed().iter().any(|changed| changed == path) {
+            changes.push((None, leaves));
+        } else if working_set::changed_path(&entry.item).is_some_and(|(changed, _)| changed == path) {
+            changes.push((data.diff(), leaves));
         }
     }
-    let folded = diffs.iter().rposition(|(_, leaves)| *leaves).filter(|_| is_text)?;
-    let mut from = working_set::range(&view.item).0;
-    let mut lines = unnumbered(&read.envelope.body, from)?;
-    diffs[..=folded].iter().try_for_each(|(diff, _)| patch(&mut lines, &mut from, diff))?;
-    let to = from + (lines.len() as u64).checked_sub(1)?;
-    let numbered: String = (from..).zip(lines).map(|(number, line)| format!("{number}\t{line}\n")).collect();
-    Some(format!("{numbered}[lines {from}-{to} of {path} {MARK}"))
+    let last = changes.iter().rposition(|(_, leaves)| *leaves).filter(|_| is_text)?;
+    let now = || {
+        let mut from = working_set::range(&view.item).0;
+        let mut lines = unnumbered(&read.envelope.body, from)?;
+        changes[..=last].iter().try_for_each(|(diff, _)| patch(&mut lines, &mut from, (*diff)?))?;
+        let to = from + (lines.len() as u64).checked_sub(1)?;
+        let numbered: String =
+            (from..).zip(lines).map(|(number, line)| format!("{number}\t{line}\n")).collect();
+        Some(format!("{numbered}[lines {from}-{to} of {path} {MARK}"))
+    };
+    let no_longer = || Some(format!("{}{OLD_MARK}", view.text().strip_suffix(MARK)?));
+    now().or_else(|| no_longer().filter(|_| is_renewed(view)))
 }
 
 pub fn is_renewed(view: &HistoryEntry) -> bool {
     view.form() == FormName::Filtered && view.text().ends_with(MARK)
 }
 
-pub fn range(text: &str) -> Option<(u64, u64)> {
+/// The lines of an updated view, and whether it still has all changes.
+pub fn range(text: &str) -> Option<((u64, u64), bool)> {
+    let is_current = text.ends_with(MARK);
+    if !is_current && !text.ends_with(OLD_MARK) {
+        return None;
+    }
     let from = text.split('\t').next()?.parse().ok()?;
-    Some((from, from + (text.lines().count() as u64).checked_sub(2)?))
+    Some(((from, from + (text.lines().count() as u64).checked_sub(2)?), is_current))
 }
 
 fn unnumbered(body: &str, from: u64) -> Option<Vec<&str>> {
@@ -156,6 +166,13 @@ mod tests {
         let bash = serde_json::json!(["a.rs"]);
         let command =
             entry(3, "Bash", Envelope::success("").with("command", "sed -i …").with("changed", bash));
-        assert_eq!(now(&["a"], 11, &[(fits(), true), (command, true)]), None, "a command changed it");
+        let edits = [(fits(), true), (command.clone(), true)];
+        assert_eq!(now(&["a"], 11, &edits), None, "a command changed it");
+        let before = now(&["a"], 11, &[(fits(), true), (command, false)]).unwrap();
+        assert_eq!(before, "11\tA\n[lines 11-11 of a.rs with your edits since]", "what it did can still be seen");
+        let mut sent = view(&["a"], 11);
+        sent.set_form(FormName::Filtered, Some(&before.into()));
+        let old = renewed(&sent, edits.iter().map(|(edit, leaves)| (edit, *leaves)));
+        assert_eq!(old.as_deref(), Some("11\tA\n[lines 11-11 of a.rs before later changes]"));
     }
 }

@@ -186,16 +186,19 @@ fn transcript(entries: &[HistoryEntry], max_bytes: usize) -> String {
         })
     };
     let mut lines: Vec<String> = entries.iter().filter_map(line).collect();
-    let mut total: usize = lines.iter().map(String::len).sum();
-    let cut_from = lines.len() / 3;
-    let mut cut_to = cut_from;
-    while total > max_bytes && cut_to < lines.len() {
-        total -= lines[cut_to].len();
-        cut_to += 1;
-    }
-    if cut_to > cut_from {
-        let mark = format!("[… {} entries left out …]\n", cut_to - cut_from);
-        lines.splice(cut_from..cut_to, [mark]);
+    let mut left = max_bytes;
+    let mut fits = |room: usize, line: &String| {
+        let fits = left.saturating_sub(room) >= line.len();
+        left -= if fits { line.len() } else { 0 };
+        fits
+    };
+    if lines.iter().map(String::len).sum::<usize>() > max_bytes {
+        // Where the work stands is at the end.
+        let head = lines.iter().take_while(|line| fits(max_bytes * 2 / 3, line)).count();
+        let tail = lines[head..].iter().rev().take_while(|line| fits(0, line)).count();
+        let cut = head..lines.len() - tail;
+        let mark = format!("[… {} entries left out …]\n", cut.len());
+        lines.splice(cut, [mark]);
     }
     lines.concat()
 }
@@ -250,6 +253,7 @@ fn reduced(summary: &str, lines: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::model::item::{ItemId, UserMessage};
 
     fn level(name: &str, lines: usize) -> String {
         let long: String =
@@ -270,6 +274,16 @@ mod tests {
         let some: String = parts.iter().take(5).map(|part| format!("## {part}\n- Punkt\n")).collect();
         assert!(checked(some, 10_000).is_ok());
         assert!(checked("I can't help with that.".into(), 10_000).is_err());
+    }
+
+    #[test]
+    fn a_long_conversation_keeps_its_task_and_its_end_within_the_limit() {
+        let item = |n: u64| Item::User(UserMessage::new(&format!("message {n} {}", "x".repeat(990))));
+        let entries: Vec<HistoryEntry> =
+            (0..100).map(|n| HistoryEntry::new(ItemId(n), Arc::new(item(n)), None, 0)).collect();
+        let text = transcript(&entries, 30_000);
+        assert!(text.len() < 30_100 && text.contains("message 0 ") && text.contains("message 99 "), "{}", text.len());
+        assert!(text.contains("message 81 ") && text.contains("[… 71 entries left out …]"), "{}", &text[8_000..10_000]);
     }
 
     #[test]

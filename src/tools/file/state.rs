@@ -21,6 +21,10 @@ const SEEDED_BYTES: u64 = 10 * 1024 * 1024;
 /// Limit for all kept contents; the least recently used are dropped first.
 const SNAPSHOTS_BYTES: usize = 4 * 1024 * 1024;
 
+/// What was reported of a file that is gone, or, in a resumed session, of one that had changed.
+pub const GONE: &str = "gone";
+pub const CHANGED: &str = "changed";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenFile {
     /// [`base::file::hash`] of the full content.
@@ -92,7 +96,7 @@ impl FileStates {
     /// The model has now seen exactly these bytes. Returns what it had seen before.
     pub fn saw(&self, canonical: &Path, hash: String, bytes: &[u8]) -> Option<SeenFile> {
         let snapshot = (bytes.len() <= SNAPSHOT_BYTES).then(|| Arc::from(bytes));
-        self.put(canonical, hash, snapshot)
+        self.put(canonical, hash, snapshot, stamp(canonical))
     }
 
     /// The model has seen this text. Lines may begin with a number, a path or a diff mark.
@@ -143,7 +147,7 @@ impl FileStates {
 
     /// For resumed sessions: the model has seen content with this hash.
     pub fn remember(&self, canonical: &Path, hash: &str) {
-        self.put(canonical, hash.to_owned(), None);
+        self.put(canonical, hash.to_owned(), None, None);
     }
 
     pub fn forget(&self, canonical: &Path) {
@@ -181,11 +185,14 @@ impl FileStates {
         }
     }
 
-    /// Records that the model is told of the content `hash`; `false` if it already was.
+    /// Records that the model is told of the content `hash`, or of [`GONE`]; `false` if it already was.
     pub fn report(&self, canonical: &Path, hash: &str) -> bool {
         let mut states = self.states.lock();
         let Some(seen) = states.files.get_mut(canonical) else { return false };
-        let is_new = seen.reported.as_deref() != Some(hash);
+        let is_new = match seen.reported.as_deref() {
+            Some(CHANGED) => hash == GONE,
+            told => told != Some(hash),
+        };
         seen.reported = Some(hash.to_owned());
         is_new
     }
@@ -195,11 +202,16 @@ impl FileStates {
         self.writing.lock()
     }
 
-    fn put(&self, canonical: &Path, hash: String, snapshot: Option<Arc<[u8]>>) -> Option<SeenFile> {
+    fn put(
+        &self,
+        canonical: &Path,
+        hash: String,
+        snapshot: Option<Arc<[u8]>>,
+        stamp: Option<FileStamp>,
+    ) -> Option<SeenFile> {
         let mut states = self.states.lock();
         states.clock += 1;
         states.snapshot_bytes += snapshot.as_ref().map_or(0, |bytes| bytes.len());
-        let stamp = snapshot.is_some().then(|| stamp(canonical)).flatten();
         let seen = SeenFile { hash, snapshot, order: states.clock, stamp, reported: None, own: None };
         let before = states.files.insert(canonical.to_owned(), seen);
         states.snapshot_bytes -=

@@ -1,9 +1,12 @@
 //! Which seen files changed on disk, by the model's command or otherwise. Checked before a turn and around commands.
 
-use super::change::unified;
+use super::change::{EDIT_LIMIT_BYTES, unified};
+use super::state::{CHANGED, GONE};
 use crate::cx::ToolCx;
+use base::file::FileError;
 use base::folder::exact;
 use base::format::encoding;
+use base::pattern::Pattern;
 use base::text::{elide, plural};
 use base::{file, path};
 use guard::redact::detector::TextSource;
@@ -11,8 +14,8 @@ use guard::redact::detector::TextSource;
 const DIFF_LINES: usize = 40;
 const DIFF_BYTES: usize = 6_000;
 const FILES: usize = 8;
-/// Only the names of larger files are reported.
-const READ_BYTES: u64 = 4 * 1024 * 1024;
+const AGAIN: &str = "is again as you saw it";
+const READ_AGAIN: &str = "Read it again before you rely on it";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
@@ -40,22 +43,27 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<DiskChanges> {
     let mut more = 0;
     for canonical in cx.files.maybe_changed() {
         let shown = path::display(&cx.root, &canonical);
-        let Ok((bytes, _)) = exact::read(&canonical, READ_BYTES) else {
-            let gone = exact::look(&canonical).is_err();
-            let is_said = gone && (says("rm ") || says("mv ")) && says(&shown);
-            if cx.files.report(&canonical, if gone { "gone" } else { "unreadable" }) && !is_said {
-                let what = match (gone, own) {
-                    (true, true) => "deleted",
-                    (true, false) => "no longer exists",
-                    (false, _) => "can no longer be read",
-                };
-                notes.push(format!("{shown} {what}"));
+        let bytes = match exact::read(&canonical, EDIT_LIMIT_BYTES) {
+            Ok((bytes, _)) => bytes,
+            Err(error) => {
+                let gone = exact::look(&canonical).is_err();
+                let is_said = gone && (says("rm ") || says("mv ")) && says(&shown);
+                if cx.files.report(&canonical, if gone { GONE } else { "unreadable" }) && !is_said {
+                    let what = match (gone, own) {
+                        (true, true) => "deleted",
+                        (true, false) => "no longer exists",
+                        (false, _) if matches!(error, FileError::TooLarge { .. }) => "is now too large for Edit",
+                        (false, _) => "can no longer be read",
+                    };
+                    notes.push(format!("{shown} {what}"));
+                }
+                continue;
             }
-            continue;
         };
         let hash = file::hash(&bytes);
         let Some(seen) = cx.files.get(&canonical) else { continue };
         if seen.hash == hash {
+            notes.extend(seen.reported.is_some().then(|| format!("{shown} {AGAIN}")));
             // After a resume, only the hash of the seen content is known.
             match &seen.snapshot {
                 Some(_) => cx.files.unchanged(&canonical),
@@ -94,7 +102,7 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<DiskChanges> {
                 if own {
                     cx.files.own_change(&canonical, &hash);
                 }
-                notes.push(format!("{shown}; Read it again before you rely on it"));
+                notes.push(format!("{shown}; {READ_AGAIN}"));
                 outdated.push(shown);
             }
         }
@@ -110,6 +118,20 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<DiskChanges> {
     let between = if notes.iter().any(|note| note.contains(['\n', ';'])) { "\n" } else { ", " };
     let text = || elide(&format!("{first}: {}", notes.join(between)), 20_000);
     (!notes.is_empty()).then(|| DiskChanges { text: text(), outdated })
+}
+
+/// For resumed sessions: which changes the model was told of without seeing them.
+pub fn told_before(cx: &ToolCx, text: &str) {
+    static TOLD: Pattern = Pattern::new(
+        r"(?m)(?:^|: |, )([^,:;\n]+?)(?: (no longer exists|deleted)|(; Read it again before)| is again as you saw it)",
+    );
+    for told in TOLD.captures_iter(text) {
+        let canonical = path::resolve(&cx.root, &told[1]).canonical;
+        match (told.get(2), told.get(3)) {
+            (None, None) => cx.files.unchanged(&canonical),
+            (gone, _) => drop(cx.files.report(&canonical, if gone.is_some() { GONE } else { CHANGED })),
+        }
+    }
 }
 
 /// Backslashes in a script often differ from those in the file that it writes.

@@ -14,8 +14,7 @@ use super::{images, machine, prompt_expansion, task_context};
 use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::turn::additions::{notes, skills, survey};
-use base::deadline::Deadline;
-use base::model::item::UserMessage;
+use base::model::item::{Item, UserMessage};
 use base::process::task;
 use context::mention;
 use guard::redact::detector::TextSource;
@@ -210,12 +209,22 @@ fn earlier_work<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>
 }
 
 fn environment<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    if !inputs.agent.conversation.state.history.entries().is_empty() {
-        let limit = inputs.cx().deadline.filter(|_| inputs.occasion == NewTurn);
-        let told = |limit: Deadline| {
-            format!("<system-reminder>Time limit: {}.</system-reminder>", limit.limit_text())
-        };
-        return ready(limit.map(told));
+    let entries = inputs.agent.conversation.state.history.entries();
+    if !entries.is_empty() {
+        if inputs.occasion != NewTurn || inputs.agent.input.sub_agent {
+            return ready(None);
+        }
+        let limit = inputs.cx().deadline.map(|limit| format!("Time limit: {}.", limit.limit_text()));
+        let root = Arc::clone(&inputs.cx().root);
+        let told = entries.iter().filter_map(|entry| match &*entry.item {
+            Item::User(message) => Some(&message.injected),
+            _ => None,
+        });
+        let told: Vec<Arc<str>> = told.flatten().cloned().collect();
+        return blocking(move || {
+            let news: Vec<String> = limit.into_iter().chain(machine::news(&told, &root)).collect();
+            (!news.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", news.join(" ")))
+        });
     }
     machine::block(inputs.asked(), &inputs.agent.dispatcher, inputs.agent.input.sub_agent).boxed()
 }

@@ -1,11 +1,12 @@
 //! What a new session's first message says about the machine and the project. Uses only files and `PATH`; starts no program.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::calls::dispatcher::Dispatcher;
 use base::deadline::Deadline;
+use base::pattern::Pattern;
 use base::process::{machine, programs, task};
 use base::search::walk::{self, Walk};
 use base::system::os;
@@ -171,6 +172,23 @@ pub async fn block(task: &str, dispatcher: &Dispatcher, sub_agent: bool) -> Opti
     };
     let block = task::blocking(move || machine.block()).await.ok()?;
     Some(dispatcher.cx.redactor.redact(&block, TextSource::Text).into_owned())
+}
+
+/// The branch and the date, where they are no longer what the session was told.
+pub fn news(told: &[Arc<str>], root: &Path) -> Vec<String> {
+    static BRANCH: Pattern = Pattern::new(r"\bBranch: (\S+)\.");
+    static DATE: Pattern = Pattern::new(r"\bToday: (\S+)\.");
+    let starts = ["Workspace: ", "Time limit: ", "Branch: ", "Today: "];
+    let ours = |block: &&Arc<str>| {
+        block.strip_prefix("<system-reminder>").is_some_and(|text| starts.iter().any(|start| text.starts_with(start)))
+    };
+    let last = |pattern: &Pattern| {
+        told.iter().rev().filter(ours).find_map(|block| Some(pattern.captures(block)?.get(1)?.as_str()))
+    };
+    let branch = repository::branch(root).filter(|now| last(&BRANCH) != Some(&**now));
+    let date = Some(jiff::Zoned::now().date().to_string()).filter(|now| last(&DATE) != Some(&**now));
+    let branch = branch.map(|branch| format!("Branch: {branch}."));
+    branch.into_iter().chain(date.map(|date| format!("Today: {date}."))).collect()
 }
 
 #[cfg(test)]
