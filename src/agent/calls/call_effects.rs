@@ -72,7 +72,8 @@ pub fn tell_of_discarded(cx: &ToolCx, changed: &[String], events: &Events) {
     }
 }
 
-fn journal_notices(cx: &ToolCx, events: &Events) {
+/// Warns as soon as changes can no longer be undone.
+pub fn journal_notices(cx: &ToolCx, events: &Events) {
     for text in cx.journal.iter().flat_map(|journal| journal.take_notices()) {
         notice(events, Level::Warning, text);
     }

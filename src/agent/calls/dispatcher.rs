@@ -170,6 +170,7 @@ impl Dispatcher {
             envelope
         });
         let (envelopes, ()) = join(join_all(running), self.ask_meanwhile(next, control)).await;
+        call_effects::journal_notices(&self.cx, &control.events);
         let mut results = Vec::with_capacity(calls.len());
         for (call, mut envelope) in calls.iter().zip(envelopes) {
             if is_command {

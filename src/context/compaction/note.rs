@@ -22,10 +22,14 @@ use serde_json::Value;
 
 static DEFINITION: Pattern = Pattern::new(include_str!("definition.regex"));
 const MOST_NAMES: usize = 8;
+/// What looks like a function with a body.
+const BRANCHES: [&str; 6] = ["if", "for", "while", "switch", "catch", "match"];
 
 const CHANGED: &str = " (as it was before later edits)";
 const BY_COMMAND: &str = "changed by command";
 const RENEWED: &str = " (with your edits)";
+/// Begins what the program put in front of an output.
+const NOTE_PREFIX: &str = "Note: the edit to ";
 const SAID: &str = "You said:";
 const COMMAND_CHARS: usize = 100;
 const LINE_CHARS: usize = 120;
@@ -60,6 +64,10 @@ impl TouchedFile {
         format!("{}: {}{lines}", self.path, runs.chain(failed).collect::<Vec<_>>().join(", "))
     }
 
+    fn is_only_read(&self) -> bool {
+        self.failed.is_empty() && self.done.iter().all(|(verb, _)| verb.starts_with("read"))
+    }
+
     fn add(&mut self, verb: String, id: ItemId, result: &ToolResult) {
         self.failed.clear();
         if verb == BY_COMMAND || result.envelope.data.change().is_some() {
@@ -73,7 +81,8 @@ impl TouchedFile {
             };
             self.lines.0 += count('+', "+++ ");
             self.lines.1 += count('-', "--- ");
-            for name in DEFINITION.captures_iter(diff).filter_map(|found| found.get(1)) {
+            let names = DEFINITION.captures_iter(diff).filter_map(|found| found.get(1).or(found.get(2)));
+            for name in names.filter(|name| !BRANCHES.contains(&name.as_str())) {
                 if self.defined.len() < MOST_NAMES && !self.defined.iter().any(|known| known == name.as_str())
                 {
                     self.defined.push(name.as_str().to_owned());
@@ -126,21 +135,23 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
         }
     }
     let said = kept_words(&words, limits.words_tokens);
-    let files: Vec<String> = files.iter().map(TouchedFile::line).collect();
+    let (read, changed): (Vec<&TouchedFile>, Vec<&TouchedFile>) =
+        files.iter().partition(|file| file.is_only_read());
+    let [read, changed] = [read, changed].map(|files| files.into_iter().map(TouchedFile::line).collect());
     let mut ran: Vec<String> = ran.into_iter().map(|(_, line)| line).collect();
     ran.extend(
         folder
             .filter(|folder| folder != ".")
             .map(|folder| format!("Afterwards the current folder was {folder}")),
     );
-    let mut sections = [(SAID, said), ("Files:", files), ("Ran:", ran)];
+    let mut sections = [(SAID, said), ("Files:", changed), ("Files only read:", read), ("Ran:", ran)];
     loop {
         let whole = written(&sections);
         if u64::from(estimate(&whole)) <= max_tokens {
             return whole;
         }
-        // Cut the oldest actions first, then the oldest words, then the list of files.
-        let Some(at) = [2, 0, 1].into_iter().find(|at| sections[*at].1.len() > 1) else { return whole };
+        // Cut the oldest actions first, then files that were only read, then the oldest words, then other files.
+        let Some(at) = [3, 2, 0, 1].into_iter().find(|at| sections[*at].1.len() > 1) else { return whole };
         let lines = &mut sections[at].1;
         let less = (lines.len() / 4).max(1);
         lines.drain(..less);
@@ -269,9 +280,13 @@ fn without_scripts(command: &str) -> String {
 /// A command that succeeded may print source code after its result: there only a count or its last line tells.
 fn telling_line(body: &str, failed: bool) -> Option<&str> {
     static FRAME: Pattern = Pattern::new(r#"^(\d+: \w|at \S+[:/(]|File ")"#);
-    static COUNT: Pattern = Pattern::new(r"\b\d+ (?:tests? )?(?:pass|fail)(?:ed|ing)\b");
+    static COUNT: Pattern = Pattern::new(
+        r"\b\d+ (?:tests? )?(?:pass|fail)(?:ed|ing)\b|^[#ℹ] (?:pass|fail) \d|^OK\b|^FAILED \(|\bTests run: \d|^(?:ok|FAIL)\s+\S+\s+\S",
+    );
     // A line that ends with a colon only introduces the next one.
-    let tells = |line: &&str| !line.is_empty() && !line.ends_with(':') && !FRAME.is_match(line);
+    let tells = |line: &&str| {
+        !line.is_empty() && !line.ends_with(':') && !FRAME.is_match(line) && !line.starts_with(NOTE_PREFIX)
+    };
     let lines = || body.lines().map(|line| line.trim_matches(['=', ' ', '\t'])).filter(tells);
     lines()
         .rfind(|line| COUNT.is_match(line) || failed && lines::is_error(line))
@@ -389,6 +404,10 @@ mod tests {
         let added = Envelope::success("").with("path", "a.py").with("applied", true).with("diff", diff);
         let told = note(&[entry(1, "Edit", added)]);
         assert!(told.ends_with("(+3 −0 lines: new)]"), "not the line below a blank one: {told}");
+        let diff = "@@ -1,1 +1,4 @@\n+ * function that is called\n+  deprecated(message) {\n+    if (message) {\n+class A extends B {\n+type of x\n";
+        let added = Envelope::success("").with("path", "a.js").with("applied", true).with("diff", diff);
+        let told = note(&[entry(1, "Edit", added)]);
+        assert!(told.ends_with("lines: deprecated, A)]"), "{told}");
         let search = |found: u64| Envelope::success("").with("pattern", "x").with("total_matches", found);
         let told = note(&[entry(1, "Grep", search(0)), entry(2, "Grep", search(3).with("path", "src"))]);
         assert!(told.ends_with("- #1 Grep x → 0 matches\n- #2 Grep x in src → 3 matches]"), "{told}");
@@ -414,6 +433,24 @@ mod tests {
         let output = "== 4 passed in 0.1s ==\n12:test:\n    assert error == 0\n14-";
         let told = note(&[entry(1, "Bash", tested.with_body("output", output))]);
         assert!(told.ends_with(" → 4 passed in 0.1s]"), "not the source below it: {told}");
+        let ended = |output: &str, code: i64| {
+            let ran = Envelope::success("").with("command", "x").with("exit_code", code);
+            let check = serde_json::json!({"name": "x", "kind": "test", "decides": false});
+            let ran = ran.with("check", check).with_body("output", output);
+            note(&[entry(1, "Bash", ran)])
+        };
+        let note_first = "Note: the edit to a.py earlier in this reply failed, so this ran without it.\ncat: b: No such file";
+        for (output, code, line) in [
+            ("ok 1 - a\n# pass 5\n# fail 0\n# duration_ms 110.7", 0, "# fail 0"),
+            ("ℹ pass 5\nℹ fail 2\nℹ duration_ms 1", 0, "ℹ fail 2"),
+            ("..\nRan 2 tests in 0.1s\n\nOK (skipped=1)\nbye", 0, "OK (skipped=1)"),
+            ("FAILED (failures=1)\nsee log", 0, "FAILED (failures=1)"),
+            ("[INFO] Tests run: 5, Failures: 0\n[INFO] Finished at: noon", 0, "[INFO] Tests run: 5, Failures: 0"),
+            (note_first, 3, "cat: b: No such file"),
+        ] {
+            let told = ended(output, code);
+            assert!(told.ends_with(&format!(" {line}]")), "{told}");
+        }
         let script =
             "cat > /tmp/fix.py <<'PY'\nimport os\nPY\npython /tmp/fix.py; cat <<A <<-B\na\nA\nb\n\tB\nls";
         let ran = Envelope::success("").with("command", script).with("exit_code", 0);

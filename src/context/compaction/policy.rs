@@ -106,6 +106,11 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
     let goal = FoldGoal { landing: room, view_landing, keep_requests: limits.keep_requests, at_most: false };
     let mut plan = FoldPlan::new(history, &limits, goal);
     let freed = |plan: &FoldPlan| tokens.saturating_sub(plan.left());
+    // One that sends more than twice again what it frees pays off only if the next is far away.
+    if kind == CauseKind::SoftCap && plan.tail() > 2 * freed(&plan) {
+        let goal = FoldGoal { view_landing: room.max(in_history(views * 3 / 4)), ..goal };
+        plan = FoldPlan::new(history, &limits, goal);
+    }
     if kind == CauseKind::SoftCap && !cold {
         let step = tokens as f64 / history.requests().max(1) as f64;
         let request_costs = |plan: &FoldPlan| {

@@ -52,21 +52,25 @@ pub(crate) fn must_be_known(
     {
         return Ok(());
     }
-    let changes = seen
+    let diff = seen
         .snapshot
         .and_then(|bytes| encoding::decode(&bytes).ok())
         .map(|(before, _)| unified(shown, &before, &encoding::shown(&loaded.text, loaded.encoding)))
-        .filter(|diff| !diff.is_empty())
-        .map(|diff| {
-            let cut = diff.lines().count() > STALE_DIFF_LINES;
-            let lines: Vec<String> =
-                diff.lines().take(STALE_DIFF_LINES).map(|line| elide(line, 200)).collect();
-            format!(". What changed:\n{}{}", lines.join("\n"), if cut { "\n…" } else { "" })
-        })
-        .unwrap_or_default();
+        .filter(|diff| !diff.is_empty());
+    let lines: Vec<String> =
+        diff.iter().flat_map(|diff| diff.lines()).take(STALE_DIFF_LINES).map(|line| elide(line, 200)).collect();
+    let told = lines.join("\n");
+    let (then, more) = match &diff {
+        Some(diff) if diff.trim_end() == told => {
+            cx.files.saw(&target.resolved.canonical, now, &loaded.bytes);
+            cx.files.show(diff);
+            ("check this call against the change and repeat it", "")
+        }
+        _ => ("Read it again, then repeat this call", "\n…"),
+    };
+    let changes = diff.map(|_| format!(". What changed:\n{told}{more}")).unwrap_or_default();
     Err(ToolError::conflict(format!(
-        "{shown} has changed on disk since you last saw it. Nothing was written; Read it again, then repeat this \
-             call{changes}"
+        "{shown} has changed on disk since you last saw it. Nothing was written; {then}{changes}"
     )))
 }
 

@@ -123,6 +123,33 @@ async fn external_changes_are_reported() {
     assert!(!last.contains("Changed on disk"), "told once: {last}");
 }
 
+#[tokio::test]
+async fn what_returns_is_told_and_so_is_another_branch() {
+    let read = |path: &str| answer().call("Read", json!({"path": path, "limit": 2}));
+    let both = read("a.rs").call("Read", json!({"path": "big.log", "limit": 2}));
+    let end = || answer().text("Seen.").into();
+    let server = FakeServer::start(vec![both.into(), end(), end(), end(), end()]);
+    let place = Workplace::new();
+    place.file(".git/HEAD", "ref: refs/heads/main\n");
+    place.file("a.rs", lines(20));
+    place.file("big.log", "a line of a log\n".repeat(400_000));
+    let mut agent = TestAgent::start(&place, &config(&server), false);
+    agent.turn("read").await;
+    std::fs::remove_file(place.project().join("a.rs")).unwrap();
+    place.file(".git/HEAD", "ref: refs/heads/other\n");
+    agent.turn("go on").await;
+    place.file("a.rs", lines(20));
+    agent.turn("and now").await;
+    agent.turn("again").await;
+    let requests = server.requests();
+    let last = |at: usize| requests[at].body["messages"].as_array().unwrap().last().unwrap().to_string();
+    let gone = "Changed on disk since you last saw it: a.rs no longer exists</system-reminder>";
+    assert!(last(2).contains(gone) && last(2).contains("Branch: other."), "{}", last(2));
+    let back = "Changed on disk since you last saw it: a.rs is again as you saw it</system-reminder>";
+    assert!(last(3).contains(back) && !last(3).contains("Branch: "), "{}", last(3));
+    assert!(!last(4).contains("system-reminder"), "{}", last(4));
+}
+
 #[test]
 fn what_a_command_changed_is_no_news_in_the_next_turn() {
     let edit = json!({"path": "a.rs", "old_string": "compute(source_2);", "new_string": "own;"});

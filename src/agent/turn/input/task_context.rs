@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::session::conversation::Conversation;
 use crate::turn::additions::notes;
 use crate::work::earlier;
+use base::model::item::Item;
 use base::process::task;
 use base::sanitize;
 use evidence::task_context::DEFAULT_MAX_CHARS;
@@ -42,9 +43,14 @@ pub async fn block(
     }
     let most_chars = (window_tokens as f64 * CHARS_PER_WINDOW_TOKEN) as usize;
     let body = sanitize::as_data(&found.serialize(most_chars.min(DEFAULT_MAX_CHARS)));
-    Some(format!(
+    let block = format!(
         "<task-context>Files this task may be about, likeliest first (from words, names and git; check).\n{body}\n</task-context>"
-    ))
+    );
+    let is_known = conversation.state.history.entries().iter().any(|entry| match &*entry.item {
+        Item::User(message) => message.injected.iter().any(|known| **known == *block),
+        _ => false,
+    });
+    (!is_known).then_some(block)
 }
 
 /// Changes by other sessions that clearly relate to the task. Reads the disk.
