@@ -445,7 +445,11 @@ mod tests {
             ("ℹ pass 5\nℹ fail 2\nℹ duration_ms 1", 0, "ℹ fail 2"),
             ("..\nRan 2 tests in 0.1s\n\nOK (skipped=1)\nbye", 0, "OK (skipped=1)"),
             ("FAILED (failures=1)\nsee log", 0, "FAILED (failures=1)"),
-            ("[INFO] Tests run: 5, Failures: 0\n[INFO] Finished at: noon", 0, "[INFO] Tests run: 5, Failures: 0"),
+            (
+                "[INFO] Tests run: 5, Failures: 0\n[INFO] Finished at: noon",
+                0,
+                "[INFO] Tests run: 5, Failures: 0",
+            ),
             (note_first, 3, "cat: b: No such file"),
         ] {
             let told = ended(output, code);

@@ -56,8 +56,10 @@ pub fn orphans(history: &HistoryManager) -> Vec<Batch> {
         parts.push((entry.id, text.join("\n").into()));
     }
     let cause = CauseKind::Pays.because("the result it refers to is no longer in view");
-    let batches =
-        [Batch::plain(whole, FormName::Pointer, cause.clone()), Batch::with_texts(parts, FormName::Filtered, cause)];
+    let batches = [
+        Batch::plain(whole, FormName::Pointer, cause.clone()),
+        Batch::with_texts(parts, FormName::Filtered, cause),
+    ];
     batches.into_iter().filter(|batch| !batch.items.is_empty()).collect()
 }
 
@@ -83,7 +85,11 @@ mod tests {
     fn a_reference_to_what_left_points_at_its_own_original() {
         let item = |n: u64| {
             let body: String = (1..=60).map(|line| format!("{line}\tline {line} of {n}\n")).collect();
-            Arc::new(Item::ToolResult(ToolResult::new("c", "Read", Envelope::success("").with_body("content", body))))
+            Arc::new(Item::ToolResult(ToolResult::new(
+                "c",
+                "Read",
+                Envelope::success("").with_body("content", body),
+            )))
         };
         let mut history = HistoryManager::default();
         for n in 1..=4 {

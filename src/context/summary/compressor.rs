@@ -282,8 +282,16 @@ mod tests {
         let entries: Vec<HistoryEntry> =
             (0..100).map(|n| HistoryEntry::new(ItemId(n), Arc::new(item(n)), None, 0)).collect();
         let text = transcript(&entries, 30_000);
-        assert!(text.len() < 30_100 && text.contains("message 0 ") && text.contains("message 99 "), "{}", text.len());
-        assert!(text.contains("message 81 ") && text.contains("[… 71 entries left out …]"), "{}", &text[8_000..10_000]);
+        assert!(
+            text.len() < 30_100 && text.contains("message 0 ") && text.contains("message 99 "),
+            "{}",
+            text.len()
+        );
+        assert!(
+            text.contains("message 81 ") && text.contains("[… 71 entries left out …]"),
+            "{}",
+            &text[8_000..10_000]
+        );
     }
 
     #[test]

@@ -45,9 +45,9 @@ pub(crate) fn must_be_known(
     let Some(seen) = seen.filter(|seen| seen.hash != now) else {
         return must_be_shown(cx, target, loaded, needs);
     };
-    // After a change by the model's own command, an old text that occurs exactly once is unambiguous.
+    // After a change that the model knows, an old text that occurs exactly once is unambiguous.
     if let Needs::Places(edits) = needs
-        && seen.is_own(&now)
+        && seen.knows(&now)
         && edits.iter().all(|edit| loaded.text.matches(edit.old).count() == 1)
     {
         return Ok(());
@@ -57,13 +57,16 @@ pub(crate) fn must_be_known(
         .and_then(|bytes| encoding::decode(&bytes).ok())
         .map(|(before, _)| unified(shown, &before, &encoding::shown(&loaded.text, loaded.encoding)))
         .filter(|diff| !diff.is_empty());
-    let lines: Vec<String> =
-        diff.iter().flat_map(|diff| diff.lines()).take(STALE_DIFF_LINES).map(|line| elide(line, 200)).collect();
+    let lines: Vec<String> = diff
+        .iter()
+        .flat_map(|diff| diff.lines())
+        .take(STALE_DIFF_LINES)
+        .map(|line| elide(line, 200))
+        .collect();
     let told = lines.join("\n");
     let (then, more) = match &diff {
-        Some(diff) if diff.trim_end() == told => {
-            cx.files.saw(&target.resolved.canonical, now, &loaded.bytes);
-            cx.files.show(diff);
+        Some(diff) if diff.trim_end() == told && matches!(needs, Needs::Places(_)) => {
+            cx.files.known_change(&target.resolved.canonical, &now);
             ("check this call against the change and repeat it", "")
         }
         _ => ("Read it again, then repeat this call", "\n…"),

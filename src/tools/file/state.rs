@@ -35,13 +35,13 @@ pub struct SeenFile {
     stamp: Option<FileStamp>,
     /// Hash of content that was reported to the model as changed but not shown.
     pub reported: Option<String>,
-    /// Hash of the content left by the model's own command.
-    own: Option<String>,
+    /// Hash of content that the model knows without a Read: its own command left it, or the change was shown.
+    known: Option<String>,
 }
 
 impl SeenFile {
-    pub fn is_own(&self, hash: &str) -> bool {
-        self.own.as_deref() == Some(hash)
+    pub fn knows(&self, hash: &str) -> bool {
+        self.known.as_deref() == Some(hash)
     }
 }
 
@@ -127,10 +127,10 @@ impl FileStates {
         lines.all(|line| line.trim().is_empty() || shown.contains(&line_hash(line)))
     }
 
-    /// The model's own command changed more of the file than could be shown.
-    pub fn own_change(&self, canonical: &Path, hash: &str) {
+    /// The model's own command changed more of the file than could be shown, or an error showed what changed.
+    pub fn known_change(&self, canonical: &Path, hash: &str) {
         if let Some(seen) = self.states.lock().files.get_mut(canonical) {
-            seen.own = Some(hash.to_owned());
+            seen.known = Some(hash.to_owned());
         }
     }
 
@@ -212,7 +212,7 @@ impl FileStates {
         let mut states = self.states.lock();
         states.clock += 1;
         states.snapshot_bytes += snapshot.as_ref().map_or(0, |bytes| bytes.len());
-        let seen = SeenFile { hash, snapshot, order: states.clock, stamp, reported: None, own: None };
+        let seen = SeenFile { hash, snapshot, order: states.clock, stamp, reported: None, known: None };
         let before = states.files.insert(canonical.to_owned(), seen);
         states.snapshot_bytes -=
             before.as_ref().and_then(|seen| seen.snapshot.as_ref()).map_or(0, |b| b.len());

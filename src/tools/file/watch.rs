@@ -52,7 +52,9 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<DiskChanges> {
                     let what = match (gone, own) {
                         (true, true) => "deleted",
                         (true, false) => "no longer exists",
-                        (false, _) if matches!(error, FileError::TooLarge { .. }) => "is now too large for Edit",
+                        (false, _) if matches!(error, FileError::TooLarge { .. }) => {
+                            "is now too large for Edit"
+                        }
                         (false, _) => "can no longer be read",
                     };
                     notes.push(format!("{shown} {what}"));
@@ -100,7 +102,7 @@ pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<DiskChanges> {
             }
             _ => {
                 if own {
-                    cx.files.own_change(&canonical, &hash);
+                    cx.files.known_change(&canonical, &hash);
                 }
                 notes.push(format!("{shown}; {READ_AGAIN}"));
                 outdated.push(shown);

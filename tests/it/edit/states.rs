@@ -171,6 +171,8 @@ async fn file_changed_its_kind() {
     assert_eq!(bench.text("g"), "z\n");
     let stale = bench.call("Write", json!({"path": "g", "content": "y\n"})).await;
     assert_error(&stale, "CONFLICT", "changed on disk");
+    // The whole change was shown.
+    assert_ok(&bench.call("Edit", json!({"path": "g", "old_string": "z", "new_string": "y"})).await);
     // Nor is a file overwritten that came into being meanwhile.
     bench.put("h", "theirs\n");
     let unseen = bench.call("Write", json!({"path": "h", "content": "mine\n"})).await;

@@ -180,7 +180,9 @@ pub fn news(told: &[Arc<str>], root: &Path) -> Vec<String> {
     static DATE: Pattern = Pattern::new(r"\bToday: (\S+)\.");
     let starts = ["Workspace: ", "Time limit: ", "Branch: ", "Today: "];
     let ours = |block: &&Arc<str>| {
-        block.strip_prefix("<system-reminder>").is_some_and(|text| starts.iter().any(|start| text.starts_with(start)))
+        block
+            .strip_prefix("<system-reminder>")
+            .is_some_and(|text| starts.iter().any(|start| text.starts_with(start)))
     };
     let last = |pattern: &Pattern| {
         told.iter().rev().filter(ours).find_map(|block| Some(pattern.captures(block)?.get(1)?.as_str()))
