@@ -25,17 +25,21 @@ use base::model::stream::StreamEvent;
 
 pub type Chat = HttpProvider<ChatDialect>;
 
+const CACHE_KEY: &str = "prompt_cache_key";
+
 pub struct ChatDialect {
     /// OpenAI's own service.
     strict: bool,
     /// A gateway that converts reasoning to each vendor's form.
     translates: bool,
+    /// A service that takes `prompt_cache_key`.
+    keyed: bool,
     learned: PerModel<Demands>,
 }
 
 impl ChatDialect {
     fn demands(&self, model: &str) -> Demands {
-        let usual = || if self.translates { Demands::default() } else { Demands::at(self.strict, model) };
+        let usual = || Demands::at(self.strict, model).of_server(self.translates, self.keyed);
         self.learned.get(model).unwrap_or_else(usual)
     }
 }
@@ -47,7 +51,8 @@ impl Dialect for ChatDialect {
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let (endpoint, host) = endpoint::openai_endpoint(settings, address::CHAT)?;
         let translates = host == Host::Openrouter;
-        Ok((endpoint, Self { strict: host.is_strict(), translates, learned: PerModel::default() }))
+        let keyed = endpoint::cache_key(settings) == Some(CACHE_KEY);
+        Ok((endpoint, Self { strict: host.is_strict(), translates, keyed, learned: PerModel::default() }))
     }
 
     fn body(&self, request: &Request) -> String {

@@ -18,6 +18,12 @@ impl Fingerprint {
         Self::of_bytes(&serde_json::to_vec(value).unwrap_or_default())
     }
 
+    /// The key under which requests with the same start are routed to the machine that has it cached.
+    pub fn of_start(request: &Request) -> Self {
+        let system: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
+        Self::of(&(&system, &request.tools, request.messages.first()))
+    }
+
     fn of_bytes(bytes: &[u8]) -> Self {
         let half =
             Sha256::digest(bytes).iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte));

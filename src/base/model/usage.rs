@@ -86,5 +86,4 @@ pub enum FinishReason {
     Refused(String),
     /// The server wants the same request again, with its output so far.
     Paused,
-    Other(String),
 }

@@ -135,13 +135,13 @@ fn tools(request: &Request, room: bool) -> Vec<Value> {
 }
 
 /// The last of the request's marks that fit in addition to the system's.
-fn marks(request: &Request, system: bool) -> Vec<usize> {
+pub fn marks(request: &Request, system: bool) -> Vec<usize> {
     let wanted: Vec<usize> = request.cache_marks.iter().copied().filter(|&count| count > 0).collect();
     let room = MAX_MARKS - usize::from(system);
     wanted[wanted.len().saturating_sub(room)..].to_vec()
 }
 
-fn mark(block: &mut Value, long: bool) {
+pub fn mark(block: &mut Value, long: bool) {
     block["cache_control"] = json!({"type": "ephemeral"});
     if long {
         block["cache_control"]["ttl"] = json!("1h");

@@ -141,14 +141,15 @@ impl AnthropicDecoder {
         }
     }
 
-    fn message_delta(&mut self, delta: &Value, usage: &Value) {
+    fn message_delta(&mut self, delta: &Value, usage: &Value) -> Decoded {
         if let Some(reason) = delta["stop_reason"].as_str() {
-            self.state.finish_with(reason);
+            self.state.finish_with(reason)?;
             let details = &delta["stop_details"];
             let said = ["explanation", "category"].iter().find_map(|key| details[*key].as_str());
             self.state.explain_refusal(said.unwrap_or_default().to_owned());
         }
         self.add_usage(usage);
+        Ok(())
     }
 }
 
@@ -197,7 +198,7 @@ impl Decoder for AnthropicDecoder {
                     out.extend(self.stop(open).map(StreamEvent::Item));
                 }
             }
-            "message_delta" => self.message_delta(&data["delta"], &data["usage"]),
+            "message_delta" => self.message_delta(&data["delta"], &data["usage"])?,
             "message_stop" => {
                 self.close(out);
                 return Ok(ControlFlow::Break(()));
@@ -219,7 +220,7 @@ impl Decoder for AnthropicDecoder {
         for (index, block) in (0..).zip(blocks) {
             self.start(index, block, out)?;
         }
-        self.message_delta(reply, &reply["usage"]);
+        self.message_delta(reply, &reply["usage"])?;
         Ok(())
     }
 

@@ -5,9 +5,11 @@ use serde_json::{Map, Value, json};
 
 use super::replay::Demands;
 use crate::answer_format;
+use crate::anthropic::body as cache;
 use crate::call_ids;
 use crate::wire::decoder::decimal;
 use base::model::call::ToolCall;
+use base::model::fingerprint::Fingerprint;
 use base::model::item::Reasoning;
 use base::model::request::{Message, Request, reminder};
 
@@ -32,6 +34,9 @@ pub fn body_for(request: &Request, strict: bool, demands: Demands) -> String {
     if let Some(effort) = &params.reasoning_effort {
         body.insert("reasoning_effort".to_owned(), json!(effort));
     }
+    if demands.key {
+        body.insert("prompt_cache_key".to_owned(), json!(Fingerprint::of_start(request)));
+    }
     if let Some(format) = answer_format::openai_chat(params) {
         body.insert("response_format".to_owned(), format);
     }
@@ -53,12 +58,14 @@ pub fn messages(request: &Request) -> Vec<Value> {
 
 fn messages_for(request: &Request, demands: Demands) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    let marks = if demands.marks { cache::marks(request, !request.system.is_empty()) } else { Vec::new() };
+    let mut marked = Vec::new();
     if !request.system.is_empty() {
         let blocks: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
         messages.push(json!({"role": "system", "content": blocks.join("\n\n")}));
     }
     let mut turn = AssistantMessage::default();
-    for message in &request.messages {
+    for (place, message) in request.messages.iter().enumerate() {
         match message {
             Message::Assistant(said) => turn.texts.push(&said.text),
             Message::Reasoning(reasoning) => turn.reasoning.push(reasoning),
@@ -85,9 +92,33 @@ fn messages_for(request: &Request, demands: Demands) -> Vec<Value> {
                 messages.push(json!({"role": "tool", "tool_call_id": call_id, "content": text}));
             }
         }
+        if marks.contains(&(place + 1)) {
+            marked.push(messages.len().saturating_sub(1));
+        }
     }
     turn.push_to(&mut messages, demands);
-    messages
+    if demands.marks {
+        mark(&mut messages, &marked, request.params.long_cache);
+    }
+    demands.arrange(messages)
+}
+
+/// Marks the system message and these, all but the last long-lived if `long`. All texts become parts, so that a mark changes
+/// nothing else.
+fn mark(messages: &mut [Value], marked: &[usize], long: bool) {
+    for (place, message) in
+        messages.iter_mut().enumerate().filter(|(_, message)| message["role"] != "assistant")
+    {
+        let system = message["role"] == "system";
+        if let Some(text) = message["content"].as_str().filter(|text| !text.trim().is_empty()) {
+            message["content"] = json!([{"type": "text", "text": text}]);
+        }
+        let texts = message["content"].as_array_mut().into_iter().flatten();
+        let last = texts.filter(|part| part["type"] == "text").last();
+        if let Some(part) = last.filter(|_| system || marked.contains(&place)) {
+            cache::mark(part, long && marked.last() != Some(&place));
+        }
+    }
 }
 
 #[derive(Default)]

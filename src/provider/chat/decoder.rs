@@ -1,4 +1,5 @@
 //! A Chat Completions reply, streamed or whole, as `StreamEvent`s. Lenient, because dozens of servers imitate it.
+//! MiniMax repeats the whole message behind the deltas (OpenBitFun#792, ENTERPILOT/GoModel#1068, September 2026).
 
 use std::ops::ControlFlow;
 
@@ -22,6 +23,8 @@ pub struct ChatDecoder {
     reasoning: String,
     reasoning_field: Option<&'static str>,
     inline: bool,
+    /// Whether deltas brought anything.
+    streamed: bool,
     splitter: ThinkingSplitter,
     signed: SignedThinking,
     calls: CallAssembler,
@@ -46,20 +49,19 @@ impl ChatDecoder {
         for usage in [&chunk["usage"], &choice["usage"], &chunk["x_groq"]["usage"]] {
             self.usage = read_usage(usage).or(self.usage);
         }
-        for (message, whole) in [(&choice["delta"], false), (&choice["message"], true)] {
-            if message.is_object() {
-                self.message(message, whole, out)?;
-                break;
-            }
+        if choice["delta"].is_object() {
+            self.message(&choice["delta"], false, out)?;
+            self.streamed |= self.has_content();
+        } else if choice["message"].is_object() && !self.streamed {
+            self.message(&choice["message"], true, out)?;
         }
-        match choice["finish_reason"].as_str() {
-            None | Some("") => {}
-            Some("error") => {
-                return Err(self.state.error(&json!({"message": "the model's server stopped responding"})));
-            }
-            Some(reason) => self.state.finish_with(reason),
-        }
-        Ok(())
+        let reason = choice["finish_reason"].as_str().filter(|reason| !reason.is_empty());
+        reason.map_or(Ok(()), |reason| self.state.finish_with(reason))
+    }
+
+    fn has_content(&self) -> bool {
+        let said = !self.text.is_empty() || !self.reasoning.is_empty();
+        said || !self.signed.is_empty() || !self.calls.is_empty()
     }
 
     fn message(&mut self, message: &Value, whole: bool, out: &mut Events) -> Decoded {

@@ -1,18 +1,23 @@
-//! How reasoning is sent back to a Chat Completions server: only what it made itself, under the same field name, and in
-//! messages that also have calls. Some servers refuse a history without it, others refuse one with it:
-//! - DeepSeek, Kimi and GLM want `reasoning_content` with calls (api-docs.deepseek.com thinking_mode;
-//!   kimi-cli#2446 and #2498, which want it in every assistant message where thinking is preserved). A space
-//!   replaces missing reasoning, because gateways drop an empty field (nanobot#946).
+//! What Chat Completions servers demand of earlier messages. Reasoning is sent back only to the server that made it, under the
+//! same field name, and in messages that also have calls. Some servers refuse a history without it, others one with it:
+//! - Kimi and GLM want `reasoning_content` with calls (kimi-cli#2446 and #2498, which want it in every assistant message where
+//!   thinking is preserved), DeepSeek in all messages of a turn with calls, the answer too (api-docs.deepseek.com
+//!   thinking_mode). A space replaces missing reasoning, because gateways drop an empty field (nanobot#946).
 //! - Gemini wants the signature of a step's first call (ai.google.dev/gemini-api/docs/thought-signatures),
 //!   and accepts a fixed word for calls that it didn't make.
 //! - Mistral and Groq refuse unknown fields.
+//! - Mistral wants an assistant's message between results and the user, and call ids of nine characters (zed#37021,
+//!   hermes-agent#20154); templates for its open models want one between any two messages of the user (lemonade#1420).
+//! - Claude caches only up to marks, also behind gateways; in parts of results, too (openrouter.ai/docs prompt-caching,
+//!   hermes-agent#57845).
 //!
 //! The model table has the defaults; missing reasoning is added after an error, refused fields are handled in `learned/fields.rs`.
 //! Read in November 2026. A rule that depended on the current turn would change old bytes, and so break the prompt cache.
 
 use serde_json::{Value, json};
 
-use base::config::provider::models::{self, Replay};
+use base::config::provider::models::{self, Api, Replay};
+use base::model::fingerprint::Fingerprint;
 use base::model::item::Reasoning;
 use base::model::provider::ProviderError;
 
@@ -23,6 +28,8 @@ pub const INLINE: &str = "content";
 pub const CALL_EXTRAS: [&str; 2] = ["extra_content", "provider_specific_fields"];
 
 const CONTENT: &str = "reasoning_content";
+/// Stands where a server wants an assistant's message.
+const BRIDGE: &str = "OK.";
 const MADE_UP_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,13 +40,28 @@ enum Wanted {
     Everywhere,
 }
 
-/// What a server demands of reasoning that is sent back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Bridges {
+    #[default]
+    Never,
+    AfterResults,
+    /// After results and messages of the user.
+    Always,
+}
+
+/// What a server demands of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
     content: Wanted,
     signature: bool,
     no_reasoning: bool,
     no_extras: bool,
+    bridges: Bridges,
+    short_ids: bool,
+    /// Whether marks show what is to be cached.
+    pub marks: bool,
+    /// Whether a key tells which requests share a cache.
+    pub key: bool,
 }
 
 impl Demands {
@@ -48,12 +70,24 @@ impl Demands {
         if strict {
             return Self { no_reasoning: true, no_extras: true, ..Self::default() };
         }
-        let replay = models::facts(model).and_then(|facts| facts.replay);
-        let content = if replay == Some(Replay::Content) { Wanted::WithCalls } else { Wanted::Optional };
-        Self { content, signature: replay == Some(Replay::Signature), ..Self::default() }
+        let Some(facts) = models::facts(model) else { return Self::default() };
+        let usual = Self { marks: facts.api == Api::Messages, ..Self::default() };
+        match facts.replay {
+            None => usual,
+            Some(Replay::Content) => Self { content: Wanted::WithCalls, ..usual },
+            Some(Replay::Everywhere) => Self { content: Wanted::Everywhere, ..usual },
+            Some(Replay::Signature) => Self { signature: true, ..usual },
+            Some(Replay::Order) => Self { bridges: Bridges::AfterResults, short_ids: true, ..usual },
+        }
     }
 
-    /// Adds a demand from an error about missing reasoning; `None` if it isn't new.
+    /// `translates`: a gateway that converts reasoning to each vendor's form.
+    pub fn of_server(self, translates: bool, key: bool) -> Self {
+        let replayed = Self { key, ..self };
+        if translates { Self { content: Wanted::Optional, signature: false, ..replayed } } else { replayed }
+    }
+
+    /// Adds a demand from an error; `None` if it isn't new.
     pub fn after(self, error: &ProviderError) -> Option<Self> {
         let message = match error {
             ProviderError::BadRequest { message, .. }
@@ -68,10 +102,43 @@ impl Demands {
             Self { signature: true, no_extras: false, ..self }
         } else if says(&[CONTENT]) && says(&MISSING) {
             Self { content: Wanted::Everywhere, no_reasoning: false, ..self }
+        } else if says(&["roles must alternate"]) {
+            Self { bridges: Bridges::Always, ..self }
+        } else if says(&["after role 'tool'"]) && self.bridges == Bridges::Never {
+            Self { bridges: Bridges::AfterResults, ..self }
+        } else if says(&["with a length of 9"]) {
+            Self { short_ids: true, ..self }
+        } else if says(&["content"]) && says(&["string"]) {
+            Self { marks: false, ..self }
         } else {
             self
         };
         (next != self).then_some(next)
+    }
+
+    /// The messages in an order and with ids that the server accepts. Later messages don't change earlier ones.
+    pub fn arrange(self, messages: Vec<Value>) -> Vec<Value> {
+        let mut arranged: Vec<Value> = Vec::with_capacity(messages.len());
+        for mut message in messages {
+            let last = arranged.last().and_then(|last| last["role"].as_str());
+            let bridged = match last {
+                Some("tool") => self.bridges != Bridges::Never,
+                Some("user") => self.bridges == Bridges::Always,
+                _ => false,
+            };
+            if bridged && message["role"] == "user" {
+                arranged.push(json!({"role": "assistant", "content": BRIDGE}));
+            }
+            if self.short_ids {
+                let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+                calls.into_iter().flatten().for_each(|call| shorten(&mut call["id"]));
+                if message["role"] == "tool" {
+                    shorten(&mut message["tool_call_id"]);
+                }
+            }
+            arranged.push(message);
+        }
+        arranged
     }
 
     /// Adds reasoning to its message and calls, with what the server accepts in place of missing parts.
@@ -108,6 +175,13 @@ impl Demands {
         {
             first["extra_content"] = json!({"google": {"thought_signature": MADE_UP_SIGNATURE}});
         }
+    }
+}
+
+fn shorten(id: &mut Value) {
+    let known = id.as_str().unwrap_or_default();
+    if known.len() != 9 || !known.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        *id = json!(Fingerprint::of(&known).to_string()[..9]);
     }
 }
 

@@ -66,9 +66,7 @@ pub fn body(request: &Request, host: Host) -> String {
     }
     let system: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
     if matches!(host, Host::Openai | Host::Plan) {
-        // Requests with the same start are routed to the machine that has it cached.
-        let begin = (&system, &request.tools, request.messages.first());
-        body.insert("prompt_cache_key".to_owned(), json!(Fingerprint::of(&begin)));
+        body.insert("prompt_cache_key".to_owned(), json!(Fingerprint::of_start(request)));
     }
     if !system.is_empty() {
         body.insert("instructions".to_owned(), json!(system.join("\n\n")));

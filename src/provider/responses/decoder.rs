@@ -216,8 +216,7 @@ impl ResponsesDecoder {
         for (place, item) in (0u64..).zip(items.into_iter().flatten()) {
             self.done(&json!({"output_index": place, "item": item}), out)?;
         }
-        self.state.finish_with(reason);
-        Ok(())
+        self.state.finish_with(reason)
     }
 }
 

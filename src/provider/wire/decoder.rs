@@ -67,18 +67,33 @@ impl ReplyState {
         error_mapping::from_event(error, self.key.as_ref())
     }
 
-    /// Accepts the finish reasons of all dialects, because imitators mix them.
-    pub fn finish_with(&mut self, reason: &str) {
-        self.finish = Some(match reason {
+    /// Accepts the finish reasons of all dialects, because imitators mix them. An error if the reply broke off: DeepSeek's and
+    /// Z.ai's docs, vLLM's `abort`, Gemini's names, bare and behind `content_filter: ` (November 2026).
+    pub fn finish_with(&mut self, reason: &str) -> Decoded {
+        let lower = reason.to_ascii_lowercase();
+        self.finish = Some(match lower.strip_prefix("content_filter: ").unwrap_or(&lower) {
+            "error"
+            | "abort"
+            | "cancelled"
+            | "network_error"
+            | "insufficient_system_resource"
+            | "malformed_function_call" => {
+                let message = format!("the model's server stopped responding ({reason})");
+                return Err(self.error(&json!({"message": message})));
+            }
             "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
             "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
             "length" | "max_tokens" | "max_output_tokens" | "model_length" => FinishReason::Length,
             "model_context_window_exceeded" => FinishReason::WindowFull,
-            "content_filter" | "sensitive" => FinishReason::ContentFilter,
+            "sensitive" | "safety" | "recitation" | "blocklist" | "prohibited_content" | "spii" => {
+                FinishReason::ContentFilter
+            }
+            _ if lower.starts_with("content_filter") => FinishReason::ContentFilter,
             "refusal" => FinishReason::Refused(String::new()),
             "pause_turn" => FinishReason::Paused,
-            other => FinishReason::Other(other.to_owned()),
+            _ => FinishReason::Stop,
         });
+        Ok(())
     }
 
     /// Ignored unless the model refused.
@@ -142,15 +157,18 @@ pub fn token_count(value: &Value) -> Option<u64> {
 }
 
 /// For OpenAI's two dialects, which name the counts differently. `None` if all are zero, as some servers send for unknown usage.
+/// xAI and Gemini count reasoning in the total only, and bill it as output (docs.x.ai reasoning, November 2026).
 pub fn openai_usage(usage: &Value, input: &str, output: &str) -> Option<Usage> {
     let count = |value: &Value| token_count(value).unwrap_or(0);
     let of_input = &usage[format!("{input}_details").as_str()];
     let cached = [&of_input["cached_tokens"], &usage["prompt_cache_hit_tokens"], &usage["cached_tokens"]];
+    let (input, said) = (count(&usage[input]), count(&usage[output]));
+    let rest = count(&usage["total_tokens"]).saturating_sub(input);
     let read = Usage {
-        input: count(&usage[input]),
+        input,
         cached: cached.into_iter().find_map(token_count).unwrap_or(0),
         cache_write: count(&of_input["cache_write_tokens"]),
-        output: count(&usage[output]),
+        output: if input > 0 { said.max(rest) } else { said },
         reasoning: count(&usage[format!("{output}_details").as_str()]["reasoning_tokens"]),
     };
     (read.input > 0 || read.output > 0).then_some(read)
@@ -164,6 +182,15 @@ pub fn decimal(number: f32) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasoning_outside_the_output() {
+        for (said, total, expected) in [(100, 6_100, 5_100), (100, 1_100, 100), (100, 0, 100)] {
+            let usage = json!({"prompt_tokens": 1_000, "completion_tokens": said, "total_tokens": total});
+            let read = openai_usage(&usage, "prompt_tokens", "completion_tokens");
+            assert_eq!(read.map(|usage| usage.output), Some(expected));
+        }
+    }
 
     #[test]
     fn token_counts() {

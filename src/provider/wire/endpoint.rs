@@ -10,6 +10,7 @@ use reqwest::{Client, Response, Url};
 use super::address::{self, Host};
 use super::http::{self, BodyError, bounded_text, build_client, causes, display_url, parse};
 use super::{error_mapping, key_command};
+use base::config::provider::vendors::Vendor;
 use base::config::settings::{KeySource, ProviderSettings};
 use base::model::provider::ProviderError;
 use base::secret::Secret;
@@ -184,8 +185,17 @@ pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpo
     };
     let key = usable_key(settings, "api.openai.com", "OPENAI_API_KEY")?;
     let form: KeyHeader = if host == Host::Azure { azure_header } else { bearer_header };
-    let endpoint = Endpoint::new(url.as_str(), key.map(form), &settings.headers, key)?;
+    // A session stays on the server that has its prompt cached.
+    let routed = cache_key(settings).filter(|name| name.starts_with("x-"));
+    let route = routed.map(|name| (name, format!("{:032x}", fastrand::u128(..))));
+    let headers = key.map(form).into_iter().chain(route);
+    let endpoint = Endpoint::new(url.as_str(), headers, &settings.headers, key)?;
     Ok((endpoint.with_source(settings, form), host))
+}
+
+/// The field or header that names a session, so that its prompt is found in the cache.
+pub fn cache_key(settings: &ProviderSettings) -> Option<&'static str> {
+    Vendor::at(&settings.base_url).map(|vendor| vendor.cache_key.as_str())
 }
 
 pub fn bearer_header(key: &Secret) -> (&'static str, String) {

@@ -21,6 +21,7 @@ use crate::support::answer::answer;
 use crate::support::answer::raw;
 use crate::support::answer::status;
 use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr};
 
 /// A stream of these deltas.
 fn stream(deltas: &[Value], finish: &str) -> Reply {
@@ -145,6 +146,47 @@ async fn only_the_first_choice_counts() {
     let both = json!({"choices": [{"index": 1, "message": {"content": "No"}, "finish_reason": "length"},
         {"index": 0, "message": {"content": "Yes"}, "finish_reason": "stop"}]});
     assert_eq!(told(&reply_to(raw("application/json", &both.to_string())).await), "Yes\ntext Yes\nStop");
+}
+
+#[tokio::test]
+async fn a_message_behind_its_deltas_brings_only_the_usage() {
+    let whole = |message: Value| {
+        json!({"object": "chat.completion", "choices": [{"message": message, "finish_reason": "tool_calls"}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 2}})
+    };
+    let mut message = call("a");
+    message["content"] = json!("I look.");
+    let mut body = String::new();
+    for delta in [json!({"role": "assistant"}), json!({"content": "I look."}), call("a")] {
+        body.push_str(&format!("data: {}\n\n", json!({"choices": [{"delta": delta}]})));
+        let reply = raw("text/event-stream", &format!("{body}data: {}\n\n", whole(message.clone())));
+        let told = told(&reply_to(reply).await);
+        let call = if body.contains("tool_calls") || !body.contains("look") { "call a LS {}\n" } else { "" };
+        assert!(
+            told.starts_with("I look.") && told.contains(&format!("text I look.\n{call}ToolCalls in 9")),
+            "{told}"
+        );
+        assert_eq!(told.matches("call a").count(), usize::from(!call.is_empty()), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_broke_off_is_asked_for_again() {
+    let half = |finish: &str| stream(&[json!({"content": "1. Stop the ser"})], finish);
+    for finish in
+        ["network_error", "insufficient_system_resource", "abort", "content_filter: MALFORMED_FUNCTION_CALL"]
+    {
+        let replies = vec![half(finish), answer().text("All.").no_usage().into()];
+        let told = outcome(ProviderKind::Chat, quick(), replies).await;
+        let why = format!("try 2: server error (HTTP 500): the model's server stopped responding ({finish})");
+        assert!(told.contains(&why) && told.ends_with("text All.\nStop"), "{told}");
+    }
+    for (finish, expected) in
+        [("SAFETY", "ContentFilter"), ("content_filter: OTHER", "ContentFilter"), ("done", "Stop")]
+    {
+        let told = told(&reply_to(half(finish)).await);
+        assert!(told.ends_with(expected), "{finish}: {told}");
+    }
 }
 
 #[tokio::test]
@@ -273,8 +315,9 @@ fn what_the_table_says_is_sent_from_the_start() {
     };
     let skip = "\"skip_thought_signature_validator\"";
     assert_eq!(sent("m", false), ["null null null", "\"hm\" \"s\" null", "null "]);
-    for model in ["deepseek-flash", "kimi-k3", "glm-5.3"] {
-        assert_eq!(sent(model, false), ["\" \" null null", "\"hm\" \"s\" null", "null "]);
+    // DeepSeek wants the answer's, too.
+    for (model, answer) in [("deepseek-flash", "\" \" "), ("kimi-k3", "null "), ("glm-5.3", "null ")] {
+        assert_eq!(sent(model, false), ["\" \" null null", "\"hm\" \"s\" null", answer]);
     }
     assert_eq!(sent("gemini-4-argon", false), [&format!("null {skip} null"), "\"hm\" \"s\" null", "null "]);
     assert_eq!(sent("deepseek-flash", true), ["null null null", "null null null", "null "]);
@@ -337,4 +380,104 @@ async fn a_server_that_wants_both_is_not_asked_for_ever() {
     let events: Vec<_> = provider.stream(&mixed_history("m")).collect().await;
     assert!(matches!(&events[..], [Err(error)] if error.to_string().contains("is missing")), "{events:?}");
     assert_eq!(server.left(), 0);
+}
+
+/// The roles, in one letter each, and the ids of calls and results.
+fn order_of(body: &Value) -> (String, Vec<String>) {
+    let messages = body["messages"].as_array().unwrap();
+    let roles = messages.iter().map(|message| &message["role"].as_str().unwrap()[..1]).collect();
+    let calls = |message: &Value| message["tool_calls"].as_array().cloned().unwrap_or_default();
+    let called = messages.iter().flat_map(calls).map(|call| call["id"].as_str().unwrap().to_owned());
+    let answered = messages.iter().filter_map(|message| Some(message["tool_call_id"].as_str()?.to_owned()));
+    (roles, called.chain(answered).collect())
+}
+
+#[tokio::test]
+async fn the_order_of_roles_and_the_form_of_ids() {
+    let request = |model: &str| {
+        let mut request = mixed_history(model);
+        request.messages.push(Message::System("half of the window is used".into()));
+        let image = Message::System("a picture".into());
+        request.messages.splice(5..5, [image]);
+        request
+    };
+    let usual = "uattuattauu";
+    let bridged = "uattauattauu";
+    let sent = |model: &str| -> Value { serde_json::from_str(&body::body(&request(model), false)).unwrap() };
+    for model in ["devstral-latest", "mistralai/Mistral-Small-4-119B"] {
+        let (roles, ids) = order_of(&sent(model));
+        assert_eq!(roles, bridged);
+        assert!(!sent(model).to_string().contains(r#""tool_calls":null"#));
+        assert!(ids.iter().all(|id| id.len() == 9) && ids[..4] == ids[4..], "{ids:?}");
+    }
+    assert_eq!(order_of(&sent("m")).0, usual);
+    for (message, roles, id) in [
+        ("Unexpected role 'user' after role 'tool'", bridged, 1),
+        (
+            "After the optional system message, conversation roles must alternate user and assistant roles",
+            "uattauattauau",
+            1,
+        ),
+        ("Tool call id was a but must be a-z, A-Z, 0-9, with a length of 9.", usual, 9),
+    ] {
+        let refusal = status(400, &json!({"object": "error", "message": message}).to_string());
+        let server = FakeServer::start(vec![refusal, answer().text("Hi.").into()]);
+        let provider = provider(ProviderKind::Chat, &server, quick());
+        assert!(done(&*provider, &request("m")).await, "{message}");
+        let order = order_of(&server.requests()[1].body);
+        assert_eq!((order.0.as_str(), order.1[0].len()), (roles, id), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn claude_caches_behind_a_gateway() {
+    let mut request = mixed_history("anthropic/claude-opus-5.5");
+    request.system = vec![base::model::request::Block { text: "Work.".into() }];
+    request.cache_marks = vec![1, 5, request.messages.len()];
+    let marked = |body: &Value| -> Vec<usize> {
+        let messages = body["messages"].as_array().unwrap().iter().enumerate();
+        let marked = messages
+            .filter(|(_, message)| message.to_string().contains(r#""cache_control":{"type":"ephemeral"}"#));
+        marked.map(|(place, _)| place).collect()
+    };
+    let refusal =
+        status(400, r#"{"error":{"message":"messages.0.content: Input should be a valid string"}}"#);
+    let server = FakeServer::start(vec![answer().text("Hi.").into(), refusal, answer().text("Hi.").into()]);
+    let provider = provider(ProviderKind::Chat, &server, quick());
+    assert!(done(&*provider, &request).await && done(&*provider, &request).await);
+    let requests = server.requests();
+    assert_eq!(marked(&requests[0].body), [0, 1, 4, 9]);
+    assert_eq!(requests[0].body["messages"][3]["content"], json!([{"type": "text", "text": "ok"}]));
+    assert_eq!(requests[2].body["messages"][3]["content"], "ok");
+}
+
+#[test]
+fn services_are_told_which_requests_share_a_cache() {
+    for (model, base) in [
+        ("devstral-latest", "http://api.mistral.ai/v1"),
+        ("grok-4.7", "http://api.x.ai/v1"),
+        ("m", "http://other/v1"),
+    ] {
+        let read = answer().call("LS", json!({})).into();
+        let server = FakeServer::start(vec![read, answer().text("Hi.").into()]);
+        let place = Workplace::new();
+        let mut command =
+            place.command(&["exec", "--provider", "chat", "--base-url", base, "--model", model, "hi"]);
+        command.env("HTTP_PROXY", format!("http://127.0.0.1:{}", server.port())).env("OPENAI_API_KEY", "k");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let keys = server
+            .requests()
+            .iter()
+            .map(|request| {
+                (
+                    request.body["prompt_cache_key"].as_str().map(str::len),
+                    request.header("x-grok-conv-id").to_owned(),
+                )
+            })
+            .collect::<Vec<_>>();
+        assert_eq!(keys[0], keys[1]);
+        let expected = (base.contains("mistral").then_some(32), if base.contains("x.ai") { 32 } else { 0 });
+        assert_eq!((keys[0].0, keys[0].1.len()), expected, "{base}");
+    }
 }

@@ -42,6 +42,11 @@ pub fn valid_name(name: &Value) -> bool {
     })
 }
 
+/// The text of a message, which is one part where caches are marked.
+fn said(content: &Value) -> Option<&str> {
+    content.as_str().or(content[0]["text"].as_str())
+}
+
 fn chat(messages: &[Value], faults: &mut Vec<String>) {
     let mut open: BTreeSet<String> = BTreeSet::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
@@ -52,7 +57,7 @@ fn chat(messages: &[Value], faults: &mut Vec<String>) {
             if !open.remove(id) {
                 faults.push(format!("message {place}: a result for '{id}', which no open call has"));
             }
-            if !message["content"].is_string() {
+            if said(&message["content"]).is_none() {
                 faults.push(format!("message {place}: a result without text"));
             }
             continue;
@@ -80,7 +85,7 @@ fn chat(messages: &[Value], faults: &mut Vec<String>) {
         }
         let content = &message["content"];
         let sees = content[1]["image_url"]["url"].as_str().is_some_and(|url| url.starts_with("data:image/"));
-        let has_text = sees || content.as_str().is_some_and(|text| !text.trim().is_empty());
+        let has_text = sees || said(content).is_some_and(|text| !text.trim().is_empty());
         if !has_text && calls.is_empty() {
             faults.push(format!("message {place}: the {role} message is empty"));
         }

@@ -138,11 +138,16 @@ pub enum Thinking {
     Between,
 }
 
-/// Reasoning that a Chat Completions server needs back with calls.
+/// What a Chat Completions server needs of earlier messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Replay {
+    /// Reasoning with calls.
     Content,
+    /// Reasoning in every assistant's message.
+    Everywhere,
+    /// An assistant's message between results and the user, and call ids of nine characters.
+    Order,
     /// The thought signature of each call.
     Signature,
 }

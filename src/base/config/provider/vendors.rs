@@ -23,6 +23,8 @@ pub struct Vendor {
     /// Fallbacks, in order, for accounts that can't use the default.
     pub next: Vec<Arc<str>>,
     models: Vec<String>,
+    /// The field or header of Chat Completions that routes requests with the same start to the same cache.
+    pub cache_key: String,
     /// The issuer for signing in, if the vendor uses that instead of keys.
     pub account: String,
     /// The page that gives programs their own key, if there is one.
