@@ -144,6 +144,23 @@ fn a_server_that_refuses_them_gets_words_instead() {
 }
 
 #[test]
+fn one_that_the_server_cannot_read_leaves_the_others() {
+    let place = place();
+    let unreadable =
+        r#"{"error":{"message":"You uploaded an unsupported image. Please make sure your image is valid."}}"#;
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "shots/b.png"})).into(),
+        status(400, unreadable),
+        answer().text("One.").into(),
+    ]);
+    let (said, noted) = run(&place, &server, ["chat", "my-model"], &["compare @a.png"]);
+    assert_eq!(said.trim(), "One.", "{noted}");
+    let last = server.requests()[2].body.clone();
+    assert_eq!(images(&last), ["60×40"]);
+    assert!(last.to_string().contains("the server can't read it]"), "{last}");
+}
+
+#[test]
 fn the_account_and_damaged_files() {
     let place = place();
     place.file("bad.png", b"\x89PNG\r\n\x1a\nnothing");

@@ -297,9 +297,9 @@ impl ReplyRequest<'_> {
 /// Drops incomplete items: all calls of a filtered reply, and a last call without arguments.
 fn complete_items(mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
     match finish {
-        FinishReason::ContentFilter | FinishReason::Refused(_) => {
-            items.retain(|item| !matches!(item, Item::ToolCall(_)))
-        }
+        // Kept, it would be refused again with each later message (platform.claude.com handle-streaming-refusals, November 2026).
+        FinishReason::Refused(_) => items.clear(),
+        FinishReason::ContentFilter => items.retain(|item| !matches!(item, Item::ToolCall(_))),
         FinishReason::Length | FinishReason::WindowFull => {
             items.pop_if(|item| match item {
                 Item::ToolCall(call) => matches!(call.args.trim(), "" | "{}"),

@@ -106,10 +106,13 @@ impl ProviderError {
                 "check --base-url (most servers need it to end in /v1) and that the model name exists there"
             }
             Self::BadRequest { status, message }
-                if matches!(status, 402 | 403 | 429 | 500..)
-                    || ["budget", "usage limits"].iter().any(|word| message.to_lowercase().contains(word)) =>
+                if matches!(status, 402 | 429 | 500..)
+                    || MONEY.iter().any(|word| message.to_lowercase().contains(word)) =>
             {
                 "add credit or raise the limit with the key's provider, or use another model"
+            }
+            Self::BadRequest { status: 403, .. } => {
+                "the server, or a proxy on the way to it, refuses this request; its message says why"
             }
             Self::BadRequest { .. } => "the server's message says what it did not accept; check --model",
             Self::ContextFull(_) => {
@@ -159,6 +162,10 @@ impl ProviderError {
         .to_owned()
     }
 }
+
+/// Words of messages about money.
+const MONEY: [&str; 8] =
+    ["budget", "usage limits", "credit", "quota", "billing", "funds", "key limit", "spending limit"];
 
 static WAYS: [Pattern; 3] = [
     // `9000 > 8192`, `must be <= 4096`

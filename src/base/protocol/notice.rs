@@ -422,7 +422,7 @@ pub fn only_reasoning() -> Problem {
 
 pub fn refused(why: &str) -> Problem {
     let why = if why.is_empty() { String::new() } else { format!(": {}", one_line(why, 400)) };
-    problem(format!("the model declined to answer{why}"), "rephrase the message, or use another model")
+    problem(format!("the model declined to answer{why}"), "rephrase, use another model, or /rewind")
 }
 
 pub fn content_filter() -> Problem {

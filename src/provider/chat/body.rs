@@ -8,6 +8,7 @@ use crate::answer_format;
 use crate::anthropic::body as cache;
 use crate::call_ids;
 use crate::wire::decoder::decimal;
+use base::config::provider::models;
 use base::model::call::ToolCall;
 use base::model::fingerprint::Fingerprint;
 use base::model::item::Reasoning;
@@ -32,7 +33,9 @@ pub fn body_for(request: &Request, strict: bool, demands: Demands) -> String {
         body.insert("temperature".to_owned(), decimal(temperature));
     }
     if let Some(effort) = &params.reasoning_effort {
-        body.insert("reasoning_effort".to_owned(), json!(effort));
+        let facts = models::facts(&params.model);
+        let taken = facts.map_or(&**effort, |facts| facts.effort_for(effort));
+        body.insert("reasoning_effort".to_owned(), json!(taken));
     }
     if demands.key {
         body.insert("prompt_cache_key".to_owned(), json!(Fingerprint::of_start(request)));

@@ -201,7 +201,7 @@ impl FieldRule {
     fn is_meant(&self, message: &str) -> bool {
         match &self.said[..] {
             [] => names(message, self.path.rsplit('.').next().unwrap_or(self.path)),
-            said => said.iter().any(|words| message.contains(words)),
+            said => said.iter().any(|words| words.split(" + ").all(|part| message.contains(part))),
         }
     }
 
@@ -223,6 +223,13 @@ fn names(message: &str, field: &str) -> bool {
 
 fn change(value: &mut Value, way: &[&str], becomes: Option<&str>) {
     match (way, value) {
+        ([field], Value::Object(map)) if field.contains('=') => {
+            let value =
+                field.split_once('=').and_then(|(name, old)| map.get_mut(name).filter(|value| *value == old));
+            if let (Some(value), Some(other)) = (value, becomes) {
+                *value = json!(other);
+            }
+        }
         ([field], Value::Object(map)) => match becomes {
             None => drop(map.shift_remove(*field)),
             Some(other) if map.contains_key(*field) => {
@@ -259,17 +266,27 @@ fn change(value: &mut Value, way: &[&str], becomes: Option<&str>) {
 #[derive(Debug, Default)]
 pub struct Sight {
     blind: PerModel<()>,
+    /// The data of images that a server couldn't read.
+    unreadable: Mutex<Vec<Arc<str>>>,
 }
+
+/// What servers say of one image: Anthropic (claude-code#56016), OpenAI (November 2026).
+const UNREADABLE: [&str; 4] =
+    ["could not process image", "unsupported image", "image is valid", "invalid image"];
 
 impl Sight {
     pub fn of<'a>(&self, request: &'a Request) -> Cow<'a, Request> {
-        if !has_images(request) || self.sees(&request.params.model) {
+        let (sees, unreadable) = (self.sees(&request.params.model), self.unreadable.lock());
+        if !has_images(request) || sees && unreadable.is_empty() {
             return Cow::Borrowed(request);
         }
         let mut request = request.clone();
         for message in &mut request.messages {
-            if let Message::Image(image) = message {
-                *message = Message::User(image.placeholder("; this model can't see images").into());
+            if let Message::Image(image) = message
+                && (!sees || unreadable.contains(&image.data))
+            {
+                let why = if sees { "; the server can't read it" } else { "; this model can't see images" };
+                *message = Message::User(image.placeholder(why).into());
             }
         }
         Cow::Owned(request)
@@ -279,7 +296,7 @@ impl Sight {
         self.blind.get(model).is_none() && models::facts(model).is_none_or(|facts| facts.images)
     }
 
-    /// Whether an error says, for the first time, that images aren't accepted.
+    /// Whether an error says, for the first time, that images aren't accepted, or that one can't be read, likely the newest.
     pub fn learn(&self, request: &Request, error: &ProviderError) -> bool {
         let message = match error {
             ProviderError::BadRequest { message, .. }
@@ -291,6 +308,14 @@ impl Sight {
         let about_images =
             ["image", "vision", "multimodal", "mmproj"].iter().any(|word| message.contains(word));
         let model = &request.params.model;
+        if UNREADABLE.iter().any(|words| message.contains(words)) && self.sees(model) {
+            let mut unreadable = self.unreadable.lock();
+            let newest = request.messages.iter().rev().find_map(|message| match message {
+                Message::Image(image) => Some(&image.data).filter(|data| !unreadable.contains(*data)),
+                _ => None,
+            });
+            return newest.map(|data| unreadable.push(Arc::clone(data))).is_some();
+        }
         about_images && has_images(request) && self.sees(model) && self.blind.set(model, ()).is_none()
     }
 }

@@ -170,7 +170,7 @@ async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow
         format!(
             "Ollama runs {model} with {tokens} of its {trained} tokens and silently drops the rest; start it with \
              OLLAMA_CONTEXT_LENGTH={} for more",
-            trained.min(32_768)
+            if tokens < 32_768 { trained.min(32_768) } else { trained }
         )
     });
     Some(ServerWindow { tokens, source: "Ollama", advice })

@@ -167,7 +167,8 @@ pub fn openai_usage(usage: &Value, input: &str, output: &str) -> Option<Usage> {
     let read = Usage {
         input,
         cached: cached.into_iter().find_map(token_count).unwrap_or(0),
-        cache_write: count(&of_input["cache_write_tokens"]),
+        // LiteLLM has Anthropic's name.
+        cache_write: count(&of_input["cache_write_tokens"]).max(count(&usage["cache_creation_input_tokens"])),
         output: if input > 0 { said.max(rest) } else { said },
         reasoning: count(&usage[format!("{output}_details").as_str()]["reasoning_tokens"]),
     };

@@ -33,6 +33,8 @@ pub fn from_status(
     let message = display_message(&reply.message, key);
     let message = match (message.is_empty(), headers.get("location").and_then(|value| value.to_str().ok())) {
         (_, Some(place)) if (300..400).contains(&status) => {
+            let place =
+                reqwest::Url::parse(url).and_then(|url| url.join(place)).map_or(place.to_owned(), Into::into);
             let place = place.split(['?', '#']).next().unwrap_or_default();
             let place = text::one_line(&without_key(place, key), 200);
             format!("it redirects to {place}; set --base-url to that address")
@@ -89,6 +91,8 @@ fn classify(
         || words("reasoning rejected").any(|row| row.split(" + ").all(|word| reply.mentions(word)));
     match status {
         413 => ProviderError::ContextFull(message),
+        // More than the limit per minute in one request, which no wait helps (OpenAI; Groq says it with 413).
+        429 if reply.lower.contains("request too large") => ProviderError::ContextFull(message),
         // Some llama.cpp and Ollama versions report a full window as a server error.
         400 | 422 | 500 if mentions("context full") || (status != 500 && full) => {
             ProviderError::ContextFull(message)
@@ -102,6 +106,10 @@ fn classify(
             ProviderError::BadRequest { status, message }
         }
         402 | 403 | 500.. if mentions("quota") || mentions("billing") => {
+            ProviderError::BadRequest { status, message }
+        }
+        // A region, a moderation or a proxy on the way.
+        403 if message.starts_with("a web page") || !mentions("about access") => {
             ProviderError::BadRequest { status, message }
         }
         401 | 403 => ProviderError::Auth { status, message },

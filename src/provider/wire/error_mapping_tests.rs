@@ -141,6 +141,35 @@ fn statuses_have_meanings() {
     let quota = r#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}"#;
     assert!(matches!(error(429, quota), ProviderError::BadRequest { .. }));
     assert!(matches!(error(429, "slow down"), ProviderError::RateLimited { .. }));
+    let large = error(
+        429,
+        r#"{"error":{"message":"Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 34071.","type":"tokens","code":"rate_limit_exceeded"}}"#,
+    );
+    assert_eq!(large.context_limit(), Some(30_000), "{large}");
+    let page = "<html><head><title>Blocked: no access</title></head></html>";
+    for (body, rejected) in [
+        (
+            r#"{"error":{"message":"Your API key does not have permission to use the specified resource."}}"#,
+            true,
+        ),
+        ("", true),
+        (
+            r#"{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported"}}"#,
+            false,
+        ),
+        (
+            r#"{"error":{"code":403,"message":"a/b requires moderation. Your input was flagged for \"violence\"."}}"#,
+            false,
+        ),
+        (page, false),
+    ] {
+        let error = error(403, body);
+        assert_eq!(matches!(error, ProviderError::Auth { .. }), rejected, "{error}");
+        assert!(rejected || error.hint(true).contains("a proxy on the way"), "{error}");
+    }
+    let credit =
+        error(400, r#"{"error":{"message":"Your credit balance is too low to access the Anthropic API."}}"#);
+    assert!(credit.hint(true).starts_with("add credit"), "{credit}");
 }
 
 #[test]

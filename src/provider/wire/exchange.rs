@@ -129,6 +129,9 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                             Some(rule) => {
                                 forms += 1;
                                 rules.push(rule);
+                                if rule.path.contains("effort") {
+                                    yield Ok(again(&error, &format!("; not sent: {}", rule.label())));
+                                }
                                 reply = start(body(&request, &rules));
                             }
                             None => yield Err(error),

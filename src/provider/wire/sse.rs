@@ -105,6 +105,10 @@ impl SseParser {
                 self.has_data = true;
             }
             b"event" => self.name = value.to_vec(),
+            // llama.cpp until September 2025 (ggml-org/llama.cpp#16109).
+            b"error" if !self.has_data => {
+                (self.name, self.data, self.has_data) = (field.to_vec(), value.to_vec(), true);
+            }
             // Comments have an empty field name; we don't use `id` and `retry`.
             _ => {}
         }

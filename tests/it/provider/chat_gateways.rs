@@ -257,6 +257,7 @@ async fn errors_in_forms_of_their_own() {
             "request rejected (HTTP 400): bad",
         ),
         ("event: error\ndata: {\"message\":\"odd\"}", "server error (HTTP 500): odd"),
+        (r#"error: {"code":400,"message":"the request exceeds the available context size"}"#, "does not fit"),
     ] {
         let server = FakeServer::start(vec![raw("text/event-stream", &format!("{event}\n\n"))]);
         let once = provider::wire::retry::RetryPolicy { max_tries: 1, ..quick() };

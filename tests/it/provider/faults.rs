@@ -51,6 +51,7 @@ async fn final_errors() {
         (status(400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#), "does not fit"),
         (status(429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#), "(HTTP 429): pay"),
         (status(302, "moved").header("location", "https://elsewhere/"), "redirects to https://elsewhere/"),
+        (status(308, "").header("location", "/openai/v1/x?key=1"), "/openai/v1/x; set --base-url"),
         (raw("text/html", "<html><title>Login</title></html>"), "a web page titled 'Login'"),
         (raw("application/json", r#"{"hello":1}"#), "the JSON is not a"),
         (

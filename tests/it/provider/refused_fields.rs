@@ -27,7 +27,7 @@ fn request(model: &str) -> Request {
             model: model.into(),
             max_output_tokens: Some(900),
             temperature: Some(0.5),
-            reasoning_effort: Some("high".into()),
+            reasoning_effort: Some("max".into()),
             verbosity: Some("low".into()),
             ..Params::default()
         },
@@ -51,7 +51,15 @@ async fn answered(provider: &dyn Provider, request: &Request) -> bool {
 async fn fields_are_left_out_or_renamed_once_and_for_all() {
     use ProviderKind::{Anthropic, Chat, Responses};
     type Row = (ProviderKind, &'static str, &'static str, Option<&'static str>, &'static str, Value);
-    let rows: [Row; 13] = [
+    let rows: [Row; 14] = [
+        (
+            Chat,
+            "m",
+            "Unsupported value: 'reasoning_effort' does not support 'max' with this model. Supported values are: 'low', 'medium', and 'high'.",
+            Some("reasoning_effort"),
+            "/reasoning_effort",
+            json!("high"),
+        ),
         (
             Chat,
             "m",

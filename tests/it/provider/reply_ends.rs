@@ -61,14 +61,21 @@ fn a_refusal_says_why() {
     let refused = json!({"type": "message", "role": "assistant", "content": [], "stop_reason": "refusal",
         "stop_details": {"type": "refusal", "category": "cyber", "explanation": "This looks like an exploit."},
         "usage": {"input_tokens": 9, "output_tokens": 0}});
-    let server = FakeServer::start(vec![raw("application/json", &refused.to_string())]);
-    let output = exec(&Workplace::new(), &server, &["do it"]);
+    let half = answer().text("Sure, ").finish("refusal").into();
+    let replies = vec![raw("application/json", &refused.to_string()), half, answer().text("Fine.").into()];
+    let (server, place) = (FakeServer::start(replies), Workplace::new());
+    let output = exec(&place, &server, &["do it"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
         stderr(&output).contains("the model declined to answer: This looks like an exploit."),
         "{}",
         stderr(&output)
     );
+    // Kept, it would be refused again, also what was said before.
+    exec(&place, &server, &["-c", "do it still"]);
+    exec(&place, &server, &["-c", "something else"]);
+    let last = server.requests()[2].raw.clone();
+    assert!(!last.contains("do it still") && !last.contains("Sure, "), "{last}");
 }
 
 #[test]
