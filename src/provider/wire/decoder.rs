@@ -163,13 +163,18 @@ pub fn openai_usage(usage: &Value, input: &str, output: &str) -> Option<Usage> {
     let of_input = &usage[format!("{input}_details").as_str()];
     let cached = [&of_input["cached_tokens"], &usage["prompt_cache_hit_tokens"], &usage["cached_tokens"]];
     let (input, said) = (count(&usage[input]), count(&usage[output]));
-    let rest = count(&usage["total_tokens"]).saturating_sub(input);
+    let cached = cached.into_iter().find_map(token_count).unwrap_or(0);
+    // LiteLLM has Anthropic's name.
+    let cache_write =
+        count(&of_input["cache_write_tokens"]).max(count(&usage["cache_creation_input_tokens"]));
+    let more = count(&usage["total_tokens"]).saturating_sub(input + said);
+    // Some servers count cached input in the total only.
+    let is_input = input == 0 || [cached, cache_write, cached + cache_write].contains(&more);
     let read = Usage {
         input,
-        cached: cached.into_iter().find_map(token_count).unwrap_or(0),
-        // LiteLLM has Anthropic's name.
-        cache_write: count(&of_input["cache_write_tokens"]).max(count(&usage["cache_creation_input_tokens"])),
-        output: if input > 0 { said.max(rest) } else { said },
+        cached,
+        cache_write,
+        output: if is_input { said } else { said + more },
         reasoning: count(&usage[format!("{output}_details").as_str()]["reasoning_tokens"]),
     };
     (read.input > 0 || read.output > 0).then_some(read)
@@ -191,6 +196,12 @@ mod tests {
             let read = openai_usage(&usage, "prompt_tokens", "completion_tokens");
             assert_eq!(read.map(|usage| usage.output), Some(expected));
         }
+        let usage = json!({
+            "prompt_tokens": 1_000, "completion_tokens": 100, "total_tokens": 6_100,
+            "prompt_tokens_details": {"cached_tokens": 5_000},
+        });
+        let read = openai_usage(&usage, "prompt_tokens", "completion_tokens");
+        assert_eq!(read.map(|usage| usage.output), Some(100), "cached input isn't output");
     }
 
     #[test]
