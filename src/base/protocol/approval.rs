@@ -59,6 +59,9 @@ pub struct AskedQuestion {
     pub optional: bool,
 }
 
+/// How the error of a call begins that no permission level allows: by a rule of a file, by a flag.
+pub const FORBIDDEN: [&str; 2] = ["a rule forbids it", "the user denied it for this run"];
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Answer {

@@ -10,7 +10,7 @@ use base::format::diff_lines::{self, DiffLine};
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ReminderTopic};
 use base::model::usage::{PriceUsed, Usage};
-use base::protocol::approval::Question;
+use base::protocol::approval::{FORBIDDEN, Question};
 use base::protocol::event::{EndReason, Event, Level, ServiceRow, TurnEnd, silence};
 use base::protocol::goal::{GoalRound, GoalState};
 use base::sanitize::clean;
@@ -40,6 +40,8 @@ pub struct Human<O, L> {
     cost: Option<(f64, PriceUsed)>,
     permission: Permission,
     most_permission: Permission,
+    /// Denied calls that no permission level allows.
+    forbidden: u32,
     goal: Option<GoalState>,
 }
 
@@ -58,6 +60,7 @@ impl<O: Write, L: Write> Human<O, L> {
             cost: None,
             permission: Permission::Ask,
             most_permission: Permission::Full,
+            forbidden: 0,
             goal: None,
         }
     }
@@ -162,8 +165,13 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 }
             }
             Event::ToolStarted { call_id, title, .. } => self.started(call_id, title),
-            Event::ToolDone { .. } if self.quiet => {}
-            Event::ToolDone { result, .. } => self.done(&result.call_id, &result.tool, &result.envelope),
+            Event::ToolDone { result, .. } => {
+                let why = result.envelope.error.as_ref().map_or("", |error| &error.message);
+                self.forbidden += u32::from(FORBIDDEN.iter().any(|start| why.starts_with(start)));
+                if !self.quiet {
+                    self.done(&result.call_id, &result.tool, &result.envelope);
+                }
+            }
             Event::Notice { level, text } => {
                 let (word, paint) = match level {
                     Level::Info => ("note", DIM),
@@ -243,6 +251,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             let calls = text::plural(end.denied as usize, "call");
             let more = [Permission::Auto, Permission::Full]
                 .into_iter()
+                .filter(|_| end.denied > self.forbidden)
                 .filter(|level| self.permission < *level && *level <= self.most_permission)
                 .map(|level| level.into_str());
             let more = more.collect::<Vec<_>>().join(" or ");
@@ -381,17 +390,35 @@ mod tests {
 
     #[test]
     fn what_allows_more_is_more_than_now() {
-        for (permission, most, told) in [
-            (Permission::Ask, Permission::Full, "1 call denied; allow more with --permission auto or full\n"),
-            (Permission::Auto, Permission::Full, "1 call denied; allow more with --permission full\n"),
-            (Permission::Ask, Permission::Auto, "1 call denied; allow more with --permission auto\n"),
-            (Permission::Auto, Permission::Auto, "1 call denied\n"),
-            (Permission::Full, Permission::Full, "1 call denied\n"),
+        for (permission, most, why, told) in [
+            (
+                Permission::Ask,
+                Permission::Full,
+                "a command",
+                "1 call denied; allow more with --permission auto or full\n",
+            ),
+            (
+                Permission::Auto,
+                Permission::Full,
+                "a command",
+                "1 call denied; allow more with --permission full\n",
+            ),
+            (
+                Permission::Ask,
+                Permission::Auto,
+                "a command",
+                "1 call denied; allow more with --permission auto\n",
+            ),
+            (Permission::Auto, Permission::Auto, "a command", "1 call denied\n"),
+            (Permission::Full, Permission::Full, "a command", "1 call denied\n"),
+            (Permission::Ask, Permission::Full, FORBIDDEN[1], "1 call denied\n"),
         ] {
             let (mut out, mut log) = (Vec::new(), Vec::new());
             let mut human = Human::new(&mut out, &mut log, false);
             human.most_permission = most;
             let _ = human.event(&Event::Permission(permission));
+            human.quiet = true;
+            let _ = human.event(&done("a", Envelope::error(ErrorCode::PermissionDenied, why)));
             let end = TurnEnd {
                 reason: EndReason::Done,
                 steps: 1,

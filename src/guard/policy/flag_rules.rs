@@ -13,6 +13,7 @@ use super::tool_rule::{Match, ToolRule, is_about_command};
 use crate::sandbox::rule_pattern::{is_name, mentions};
 use base::config::permission_rules::RuleSource;
 use base::path;
+use base::protocol::approval::FORBIDDEN;
 use base::repository;
 use base::search::fuzzy;
 use base::search::glob::like;
@@ -211,9 +212,10 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
             let place = path::resolve(&PathBuf::from("/"), place).absolute;
             if place.is_dir() { SessionGrant::ReadFolder(place) } else { SessionGrant::ReadPath(place) }
         }
-        ("WebFetch", Some(host)) => {
-            SessionGrant::Host(host.strip_prefix("domain:").unwrap_or(host).to_owned())
-        }
+        ("WebFetch", Some(pattern)) => match host_of(pattern) {
+            (host, "" | "*" | "**") => SessionGrant::Host(host),
+            _ => return refused("a rule is about a whole host, as in WebFetch(docs.rs)"),
+        },
         ("WebFetch", None) => return refused("name the host, as in WebFetch(docs.rs)"),
         // These need no permission.
         ("Skill" | "Task" | "Agent" | "SlashCommand", Some(_)) => return Ok(None),
@@ -225,6 +227,16 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
         (tool, None) if tool.contains('.') => SessionGrant::Tool(tool.to_owned()),
         _ => return Ok(None),
     }))
+}
+
+/// The host that a rule names, in the form in which permission is asked for, and what stands behind it.
+fn host_of(pattern: &str) -> (String, &str) {
+    let address = pattern.strip_prefix("domain:").unwrap_or(pattern);
+    let address = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let (host, rest) = address.split_once('/').unwrap_or((address, ""));
+    let host = host.to_ascii_lowercase();
+    let bare = host.strip_prefix("www.").filter(|bare| bare.contains('.'));
+    (bare.unwrap_or(&host).to_owned(), rest)
 }
 
 /// The rule that grants exactly this, as text and parsed; `None` if it can't outlive the session.
@@ -262,7 +274,7 @@ fn first<'r>(rules: &'r [ToolRule], accesses: &[AssessedAccess], scope: &PathSco
 
 pub fn forbidden(rules: &[ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
     let rule = first(rules, accesses, scope)?;
-    let who = if rule.place.is_some() { "a rule forbids it" } else { "the user denied it for this run" };
+    let who = FORBIDDEN[usize::from(rule.place.is_none())];
     let of_git = |one: &AssessedAccess| {
         let calls = one.command.iter().flat_map(|command| command.calls.iter().flatten());
         calls.into_iter().any(|call| call.call.name() == "git")
@@ -314,7 +326,9 @@ fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bo
         }
         Access::Read(path) => any(&["Read"]) && rule.is_about_path(path, &scope.workspace),
         Access::Host(host) => {
-            let is_about = |pattern: &str| like(pattern.strip_prefix("domain:").unwrap_or(pattern), host);
+            let bare = host.rsplit_once(':').map_or(&**host, |(bare, _)| bare);
+            let names = [host, bare, &format!("www.{bare}")];
+            let is_about = |pattern: &str| names.iter().any(|name| like(&host_of(pattern).0, name));
             any(&["WebFetch"])
                 && pattern.is_none_or(is_about)
                 && !rule.except.iter().any(|pattern| is_about(pattern))
@@ -360,7 +374,26 @@ mod tests {
             ]
         );
         assert_eq!(allow("Bash(git log:*)").unwrap(), [SessionGrant::Prefix("git log *".to_owned())]);
-        assert_eq!(allow("WebFetch(domain:docs.rs)").unwrap(), [SessionGrant::Host("docs.rs".to_owned())]);
+        for rule in ["domain:docs.rs", "www.docs.rs", "domain:DOCS.rs", "https://www.docs.rs/*"] {
+            let rule = format!("WebFetch({rule})");
+            assert_eq!(allow(&rule).unwrap(), [SessionGrant::Host("docs.rs".to_owned())], "{rule}");
+        }
+        let denies = |rule: &str, host: &str| {
+            let scope = PathScope::new(Path::new("/w"), &[], &[]);
+            let access = AssessedAccess::new(&Access::Host(host.to_owned()), &scope);
+            forbidden(&deny(&format!("WebFetch({rule})")).unwrap(), &[access], &scope).is_some()
+        };
+        for (rule, host) in [
+            ("domain:www.docs.rs", "docs.rs"),
+            ("domain:*.docs.rs", "docs.rs"),
+            ("domain:DOCS.rs", "docs.rs"),
+            ("domain:docs.rs", "docs.rs:8443"),
+            ("https://docs.rs/*", "docs.rs"),
+            ("docs.rs:8443", "docs.rs:8443"),
+        ] {
+            assert!(denies(rule, host), "{rule} {host}");
+        }
+        assert!(!denies("docs.rs:8443", "docs.rs") && !denies("docs.rs", "api.docs.rs"));
         assert_eq!(deny("Bsh(x)").unwrap_err(), "--deny Bsh(x): there is no such tool; did you mean 'Bash'?");
         assert_eq!(allow("Nothing").unwrap_err(), "--allow Nothing: there is no such tool");
         assert_eq!(allow("Edit(src/**)").unwrap(), [SessionGrant::WritesTo("src/**".to_owned())]);
@@ -369,7 +402,7 @@ mod tests {
         let tool = SessionGrant::Tool("git.log".to_owned());
         assert_eq!(answered(tool).as_deref(), Some("mcp__git__log"));
         assert_eq!(answered(SessionGrant::Prefix("make a*b".to_owned())), None);
-        for wrong in ["Bash(* push)", "WebFetch", "Todo(x)", "Read(src)", "(x"] {
+        for wrong in ["Bash(* push)", "WebFetch", "WebFetch(docs.rs/std/*)", "Todo(x)", "Read(src)", "(x"] {
             assert!(allow(wrong).is_err(), "{wrong}");
         }
     }
