@@ -283,6 +283,18 @@ fn a_prompt_can_be_refused_and_a_turn_kept_going() {
 }
 
 #[test]
+fn a_hook_replaces_a_result() {
+    for output in [json!("[gone]"), json!({"stdout": "[gone]", "stderr": "", "interrupted": false})] {
+        let said =
+            json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": output}});
+        let place = place(json!({"PostToolUse": on("Bash", command(&format!("echo '{said}'")))}));
+        let (requests, said) =
+            run(&place, vec![call("Bash", json!({"command": "rev <<< 3-yek"})), done()], &[]);
+        assert!(requests[1].contains("[gone]") && !requests[1].contains("key-3"), "{said}{}", requests[1]);
+    }
+}
+
+#[test]
 fn what_a_formatter_changes_is_told_and_can_be_undone() {
     let place =
         place(json!({"PostToolUse": on("Write", command("tr a-z A-Z < b.txt > b.new; mv b.new b.txt"))}));
@@ -296,8 +308,9 @@ fn what_a_formatter_changes_is_told_and_can_be_undone() {
 
 #[test]
 fn sub_agents_and_their_tools_have_the_same_hooks() {
-    let place =
-        place(json!({"PreToolUse": on("Read|Agent", command(KEEP)), "SubagentStop": on("", command(KEEP))}));
+    let place = place(
+        json!({"PreToolUse": on("Read|Agent", command(KEEP)), "SubagentStop": on("Explore", command(KEEP))}),
+    );
     let replies = vec![
         call("Task", json!({"type": "explore", "prompt": "look"})),
         call("Read", json!({"path": "a.txt"})),
@@ -307,7 +320,7 @@ fn sub_agents_and_their_tools_have_the_same_hooks() {
     run(&place, replies, &[]);
     let told = told(&place, "told.jsonl");
     let of = |at: usize| (told[at]["tool_name"].as_str(), told[at]["agent_type"].as_str());
-    assert_eq!((of(0), of(1)), ((Some("Agent"), None), (Some("Read"), Some("explore"))));
+    assert_eq!((of(0), of(1)), ((Some("Agent"), None), (Some("Read"), Some("Explore"))));
     assert_eq!(
         (&told[2]["hook_event_name"], &told[2]["last_assistant_message"]),
         (&json!("SubagentStop"), &json!("Found."))

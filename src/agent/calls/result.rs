@@ -26,7 +26,7 @@ pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {
         envelope.status = Status::Partial;
     }
     if let Some(path) = cut.full_output_path {
-        envelope.data.set_full_output_path(path.to_string_lossy().into_owned());
+        envelope.data.set_full_output_path(Some(path.to_string_lossy().into_owned()));
     }
 }
 

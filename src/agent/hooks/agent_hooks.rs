@@ -165,7 +165,7 @@ impl AgentHooks {
         });
         if let Some((id, kind)) = &self.agent {
             payload["agent_id"] = json!(id);
-            payload["agent_type"] = json!(kind);
+            payload["agent_type"] = json!(claude_tools::agent_type(kind));
         }
         extended(payload, more)
     }

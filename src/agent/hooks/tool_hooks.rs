@@ -102,6 +102,9 @@ impl Hooked {
                 contexts.push((name.clone(), reason.clone()));
             }
             contexts.extend(verdict.contexts);
+            if let Some(output) = verdict.updated_output {
+                replace(envelope, &output);
+            }
         }
         if let Some(told) = self.hooks.told(&contexts) {
             result::add_block(envelope, &told);
@@ -180,6 +183,25 @@ impl Hooked {
         self.hooks.say()(Level::Info, text);
         waivable
     }
+}
+
+/// Replaces a result by what a hook made of it: a text, MCP content, or fields as [`Hooked::told`] names them.
+fn replace(envelope: &mut Envelope, output: &Value) {
+    let text = |field: &Value| field.as_str().map(str::to_owned);
+    let parts: Vec<String> = match output {
+        Value::Array(content) => content.iter().filter_map(|block| text(&block["text"])).collect(),
+        Value::Object(fields) => {
+            let names = ["stdout", "stderr", "content", "result"];
+            let names = names.into_iter().chain(Some(&*envelope.body_key).filter(|key| !names.contains(key)));
+            names.filter_map(|name| text(fields.get(name)?)).filter(|part| !part.is_empty()).collect()
+        }
+        other => text(other).into_iter().collect(),
+    };
+    let note = text(&output["text"]).unwrap_or_default();
+    let is_known = !parts.is_empty() || output.get("stdout").is_some() || !note.is_empty();
+    envelope.body = if is_known { parts.join("\n") } else { output.to_string() };
+    envelope.text = note;
+    envelope.data.set_full_output_path(None);
 }
 
 fn refused(decided: &Decided) -> Box<Envelope> {

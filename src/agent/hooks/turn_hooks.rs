@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::agent_hooks::AgentHooks;
+use base::protocol::claude_tools;
 use base::protocol::event::Level;
 use base::protocol::notice::Problem;
 use tools::hook::event::HookEvent;
@@ -27,7 +28,12 @@ pub async fn prompt(
         contexts.extend(started.contexts);
     }
     if let Some(kind) = hooks.agent_kind() {
-        contexts.extend(hooks.run(HookEvent::SubagentStart, &[kind], json!({}), cancel).await.contexts);
+        contexts.extend(
+            hooks
+                .run(HookEvent::SubagentStart, &[claude_tools::agent_type(kind), kind], json!({}), cancel)
+                .await
+                .contexts,
+        );
     } else {
         let verdict = hooks.run(HookEvent::UserPromptSubmit, &[], json!({"prompt": text}), cancel).await;
         let blocked = verdict.blocked().map(|decided| (decided.name.clone(), decided.reason.clone()));
@@ -62,7 +68,8 @@ pub async fn stop(
         return None;
     }
     let more = json!({"stop_hook_active": before > 0, "last_assistant_message": last_message, "background_tasks": []});
-    let verdict = hooks.run(event, kind.as_slice(), more, cancel).await;
+    let names: Vec<&str> = kind.into_iter().flat_map(|kind| [claude_tools::agent_type(kind), kind]).collect();
+    let verdict = hooks.run(event, &names, more, cancel).await;
     if let Some((name, why)) = hooks.take_stop() {
         hooks.say()(Level::Info, texts::stopped(&name, &why));
         return None;

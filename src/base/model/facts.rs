@@ -178,10 +178,11 @@ impl Facts {
         of_command.or_else(|| self.more_text("full_output_path"))
     }
 
-    pub fn set_full_output_path(&mut self, path: String) {
+    pub fn set_full_output_path(&mut self, path: Option<String>) {
+        self.more.remove("full_output_path");
         match &mut *self.observation {
-            Observation::Command(command) => command.full_output_path = Some(path),
-            _ => drop(self.more.insert("full_output_path".to_owned(), path.into())),
+            Observation::Command(command) => command.full_output_path = path,
+            _ => self.more.extend(path.map(|path| ("full_output_path".to_owned(), path.into()))),
         }
     }
 

@@ -42,6 +42,16 @@ pub fn names(ours: &str) -> Vec<String> {
     names
 }
 
+/// Claude's name for one of our types of sub-agents.
+pub fn agent_type(ours: &str) -> &str {
+    match ours {
+        "general" => "general-purpose",
+        "explore" => "Explore",
+        "plan" => "Plan",
+        other => other,
+    }
+}
+
 /// Arguments as reported to hooks. File paths are absolute, so that a path rule matches every spelling.
 pub fn input(ours: &str, args: &Value, root: &Path) -> Value {
     let Value::Object(args) = args else { return args.clone() };

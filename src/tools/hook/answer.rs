@@ -21,6 +21,8 @@ pub struct HookAnswer {
     pub reason: String,
     pub context: Option<String>,
     pub updated_input: Option<Map<String, Value>>,
+    /// Replaces the tool's result.
+    pub updated_output: Option<Value>,
     pub message: Option<String>,
     /// Ends the turn for this reason.
     pub stop: Option<String>,
@@ -45,6 +47,9 @@ struct Specific {
     permission_decision: Option<String>,
     permission_decision_reason: Option<String>,
     updated_input: Option<Map<String, Value>>,
+    updated_tool_output: Option<Value>,
+    #[serde(rename = "updatedMCPToolOutput")]
+    updated_mcp_output: Option<Value>,
     additional_context: Option<String>,
     decision: Option<PermissionAnswer>,
 }
@@ -148,6 +153,7 @@ fn of_json(event: HookEvent, printed: Printed) -> Result<HookAnswer, String> {
         reason,
         context: specific.additional_context.filter(filled),
         updated_input,
+        updated_output: specific.updated_tool_output.or(specific.updated_mcp_output),
         message: printed.system_message.filter(filled),
         stop,
         failure: None,
@@ -169,12 +175,13 @@ pub struct HookVerdict {
     /// Text for the model, each with the hook's name first.
     pub contexts: Vec<(String, String)>,
     pub updated_input: Option<(String, Map<String, Value>)>,
+    pub updated_output: Option<Value>,
     pub stop: Option<(String, String)>,
 }
 
 impl HookVerdict {
     pub fn add(&mut self, name: &str, answer: HookAnswer) {
-        let HookAnswer { decision, reason, context, updated_input, stop, .. } = answer;
+        let HookAnswer { decision, reason, context, updated_input, updated_output, stop, .. } = answer;
         let gravest = self.decided.as_ref().map(|decided| decided.decision);
         if let Some(decision) = decision.filter(|decision| gravest.is_none_or(|gravest| *decision > gravest))
         {
@@ -183,6 +190,7 @@ impl HookVerdict {
         self.contexts.extend(context.map(|context| (name.to_owned(), context)));
         self.updated_input =
             self.updated_input.take().or(updated_input.map(|input| (name.to_owned(), input)));
+        self.updated_output = self.updated_output.take().or(updated_output);
         self.stop = self.stop.take().or(stop.map(|why| (name.to_owned(), why)));
     }
 
@@ -197,6 +205,7 @@ impl HookVerdict {
             other.contexts.into_iter().filter(|context| !self.contexts.contains(context)).collect::<Vec<_>>(),
         );
         self.updated_input = self.updated_input.take().or(other.updated_input);
+        self.updated_output = self.updated_output.take().or(other.updated_output);
         self.stop = self.stop.take().or(other.stop);
     }
 
