@@ -108,8 +108,16 @@ pub fn instead(tool: &str, args: &Value, cwd: &Path) -> Option<(&'static str, Va
 }
 
 pub fn unknown(name: &str, offered: &[&str]) -> ToolError {
-    let instead = [("insert", "Use Edit.")];
-    let hint = match (instead.iter().find(|(other, _)| *other == name), tool_names::near(name, offered)) {
+    let instead = [
+        ("insert NotebookEdit", "Use Edit."),
+        ("TaskCreate TaskUpdate TaskList TaskGet", "Use TodoWrite."),
+        ("TaskStop KillShell KillBash kill_shell kill_bash", "Use Job with stop."),
+        ("LSP", "Use MoreTools with Symbols."),
+        ("ReadMcpResourceTool", "Use MoreTools with SERVER.read_resource."),
+        ("ListMcpResourcesTool", "Use MoreTools with the name of a server."),
+    ];
+    let instead = instead.iter().find(|(others, _)| others.split(' ').any(|other| other == name));
+    let hint = match (instead, tool_names::near(name, offered)) {
         (Some((_, use_this)), _) => format!(" {use_this}"),
         (None, Some(near)) => format!(" Did you mean {near}?"),
         (None, None) => String::new(),
@@ -131,6 +139,12 @@ mod tests {
         assert_eq!(name("bash"), Ok("Bash"));
         assert_eq!((name("Grap"), name("read_file")), (Ok("Grep"), Ok("Read")));
         assert!(name("Gropp").unwrap_err().contains("Did you mean Grep?"));
+        assert_eq!(name("TaskOutput"), Ok("Job"));
+        for (other, ours) in
+            [("TaskCreate", "TodoWrite"), ("KillShell", "Job with stop"), ("LSP", "MoreTools")]
+        {
+            assert!(name(other).unwrap_err().contains(&format!("Use {ours}")), "{other}");
+        }
         assert!(name("frobnicate").unwrap_err().contains("Tools: Read, Edit"));
     }
 

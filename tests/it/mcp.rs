@@ -234,6 +234,38 @@ fn a_search_names_the_server_that_is_down() {
 }
 
 #[test]
+fn a_server_that_is_down_complains_once_an_attempt() {
+    let place = Workplace::new();
+    assert!(
+        run(&place, &["mcp", "add", "--no-sandbox", "bad", "--", "sh", "-c", "echo no license >&2; exit 4"])
+            .2
+    );
+    let args = |tool: &str| json!({"name": tool, "args": {}});
+    let calls = answer().call("MoreTools", args("bad.x")).call("MoreTools", args("bad.y"));
+    let calls = calls.call("MoreTools", args("bad.z"));
+    let server = FakeServer::start(vec![calls.into(), answer().text("Done.").into()]);
+    place.exec(&server.base_url(), &["--permission", "full", "go"]);
+    let told = server.requests()[1].raw.clone();
+    assert!(told.contains("tried again in") && told.matches("no license").count() == 2, "{told}");
+}
+
+#[test]
+fn names_are_found_as_they_are_resent_and_each_tool_fails_on_its_own() {
+    let place = Workplace::new();
+    let failed = json!({"content": [{"type": "text", "text": "not today"}], "isError": true});
+    McpServer::with_tools(&["t.one", "x"]).answers("tools/call", &failed).add(&place, "raw");
+    let server = FakeServer::start(vec![
+        answer().call("mcp__raw__t_one", json!({})).into(),
+        answer().call("mcp__raw__x", json!({})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let out = place.exec(&server.base_url(), &["--permission", "full", "go"]);
+    let told = server.requests()[2].raw.clone();
+    assert_eq!(told.matches("not today").count(), 2, "{}{told}", stderr(&out));
+    assert!(!told.contains("has failed 2 times"), "{told}");
+}
+
+#[test]
 fn many_tools_are_listed_by_name_and_long_parameters_left_out() {
     let place = Workplace::new();
     let properties: serde_json::Map<String, Value> = (0..60)

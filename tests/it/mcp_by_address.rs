@@ -111,6 +111,9 @@ fn the_newest_protocol_is_asked_for_first_and_rights_add_up() {
     let args = ["mcp", "test", &url, "--oauth", &oauth, "--call", "write"];
     let out = place.command(&args).output().unwrap();
     assert_eq!(stdout(&out), "written\n", "{}", stderr(&out));
+    let out = place.command(&["mcp", "test", &url, "--header", "Authorization: Basic x"]).output().unwrap();
+    let said = stdout(&out) + &stderr(&out);
+    assert!(said.contains("refuses the token") && said.contains("scope=\"read\""), "{said}");
     let heard = heard.lock().unwrap();
     let scopes = heard.iter().filter(|request| request.path == "/token");
     let scopes: Vec<&str> = scopes

@@ -67,8 +67,11 @@ pub fn count_failures(result: &mut ToolResult, conversation: &Conversation) {
     if times < 2 {
         return;
     }
-    let way_out =
-        if &*result.tool == "Bash" { "change something first" } else { "change it or Read the file" };
+    let way_out = match &*result.tool {
+        "Bash" => "change something first",
+        "Read" | "Edit" | "MultiEdit" | "Write" => "change it or Read the file",
+        _ => "change it",
+    };
     let note = format!("the same call has failed {times} times; {way_out}");
     let envelope = &mut result.envelope;
     match &mut envelope.error {

@@ -364,7 +364,8 @@ fn mark(call: &ToolCall, result: &ToolResult) -> CallMark {
         None => format!("exit code {exit}"),
     };
     CallMark {
-        call: hash(&(&*result.tool, args.to_string())),
+        // MoreTools runs many tools, each under its own name.
+        call: hash(&(&*result.tool, &*call.name, args.to_string())),
         result: hash(&(exit, stable(&said))),
         failed,
         polls: &*result.tool == "Job",

@@ -242,6 +242,8 @@ impl Servers {
         }
         if let Some((until, why)) = state.pause.as_ref().filter(|(until, _)| *until > Instant::now()) {
             let seconds = until.duration_since(Instant::now()).as_secs() + 1;
+            // What it wrote was told when it failed.
+            let why = why.split("; it wrote: ").next().unwrap_or_default();
             return Err(McpError::Start(format!("{why}; it is tried again in {seconds} s")));
         }
         self.open(slot, &mut state, None).await

@@ -31,7 +31,10 @@ impl McpSource {
         servers.sort_by_key(|server| std::cmp::Reverse(server.name.len()));
         servers.into_iter().find_map(|server| {
             let server = &server.name;
-            let rest = bare.strip_prefix(server)?;
+            // Claude Code calls the servers of a plugin `plugin_PLUGIN_SERVER`.
+            let of_plugin = || Some(&bare[bare.find(&format!("_{server}__"))? + 1 + server.len()..]);
+            let rest = bare.strip_prefix(&**server);
+            let rest = rest.or_else(|| of_plugin().filter(|_| bare.starts_with("plugin_")))?;
             let tool = [".", "__", "/", "_"].iter().find_map(|mark| rest.strip_prefix(mark));
             match tool {
                 Some(tool) if !tool.is_empty() && tool != "*" => Some((server.clone(), Some(tool))),
@@ -110,9 +113,10 @@ fn spec(server: &str, tool: &Tool) -> ToolSpec {
 
 /// Models don't always spell a name exactly as the server does.
 fn find<'a>(catalog: &'a Catalog, server: &str, name: &str) -> Result<&'a Tool, ToolError> {
-    let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
+    let plain = |name: &str| name.to_lowercase().replace(['-', '_', '.'], "");
     let exact = catalog.tools.iter().find(|tool| tool.name == name);
-    exact.or_else(|| catalog.tools.iter().find(|tool| plain(&tool.name) == plain(name))).ok_or_else(|| {
+    let mut alike = catalog.tools.iter().filter(|tool| plain(&tool.name) == plain(name));
+    exact.or_else(|| alike.next().filter(|_| alike.next().is_none())).ok_or_else(|| {
         let names: Vec<&str> = catalog.tools.iter().map(|tool| &*tool.name).collect();
         let hint = fuzzy::nearest_name(name, names.iter().copied())
             .map_or(String::new(), |near| format!(" Did you mean {near}?"));
@@ -232,6 +236,7 @@ mod tests {
         let split = |name: &'static str| source.split(name);
         assert_eq!(split("git.hub.x"), Some(("git.hub".into(), Some("x"))));
         assert_eq!(split("mcp__git__x"), Some(("git".into(), Some("x"))));
+        assert_eq!(split("mcp__plugin_tools_git__x"), Some(("git".into(), Some("x"))));
         assert_eq!((split("git"), split("git.*")), (Some(("git".into(), None)), Some(("git".into(), None))));
         assert_eq!((split("github.x"), split("off.x")), (None, None));
         let refused = failed("git", &McpError::Refused("getaddrinfo ENOTFOUND".into())).to_string();

@@ -74,7 +74,15 @@ pub async fn connect(
             let signed = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
             let url = expand(url, server, place)?;
             match oauth.as_ref().filter(|_| !signed) {
-                None => over_http(server, place, &url, &headers, None).await,
+                None => over_http(server, place, &url, &headers, None).await.map_err(|error| match error {
+                    McpError::SignIn { challenge, .. } if signed => {
+                        let why = if challenge.is_empty() { challenge } else { format!(": {challenge}") };
+                        McpError::Start(format!(
+                            "it refuses the token of the Authorization header (HTTP 401{why})"
+                        ))
+                    }
+                    error => error,
+                }),
                 Some(oauth) => signed_in(server, place, &url, &headers, oauth, challenge).await,
             }
         }

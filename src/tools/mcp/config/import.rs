@@ -48,11 +48,18 @@ pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
     let text = file::small_text(path, MAX_BYTES)
         .ok_or_else(|| format!("{} cannot be read as text", path.display()))?;
     let config = settings_file::parse(path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
+    if !config.is_object() {
+        return Err(format!("{}: it names no servers, such as {{\"mcpServers\": {{…}}}}", path.display()));
+    }
     let of_project = config["projects"].get(workspace.to_string_lossy().as_ref()).and_then(servers_of);
     let others_variables = config.get("mcp").is_some() || path.to_string_lossy().contains(".gemini");
     let mut import = Import { path: path.to_owned(), ..Import::default() };
     for (name, value) in servers_of(&config).into_iter().chain(of_project).flatten() {
         let said = |what: &str| format!("'{name}' in {}: {what}", path.display());
+        if config["mcp"]["excluded"].as_array().is_some_and(|all| all.iter().any(|one| one == name)) {
+            import.problems.push(said("it is excluded there, so it was left out"));
+            continue;
+        }
         import.problems.extend(left_out(value).map(said));
         match check_name(name).and(Entry::read(value)) {
             Ok(entry) => {
@@ -66,11 +73,12 @@ pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
 }
 
 fn left_out(value: &Value) -> impl Iterator<Item = &'static str> {
-    let has_file = value.to_string().contains("{file:");
+    let has = |part: &str| value.to_string().contains(part);
     let all = [
         (value["type"] == "sse", "it uses SSE; only streamable HTTP is supported"),
         (value["headersHelper"].is_string(), "its headersHelper isn't supported; list its headers instead"),
-        (has_file, "{file:…} isn't supported; use a ${VARIABLE}"),
+        (has("{file:"), "{file:…} isn't supported; use a ${VARIABLE}"),
+        (has("${input:"), "${input:…} isn't supported; use a ${VARIABLE}"),
     ];
     all.into_iter().filter(|(holds, _)| *holds).map(|(_, what)| what)
 }
@@ -97,7 +105,15 @@ mod tests {
                             "/other": {"mcpServers": {"c": {"command": "c"}}}}}"#,
         );
         write(".codex/config.toml", "[mcp_servers.d]\ncommand = \"d\"\n[mcp_servers.e]\nargs = []\n");
-        write(".gemini/settings.json", r#"{"mcpServers": {"f": {"command": "f", "env": {"K": "$V"}}}}"#);
+        write(
+            ".gemini/settings.json",
+            r#"{"mcpServers": {"f": {"command": "f", "env": {"K": "$V", "T": "${input:t}"}}, "off": {"command": "x"}},
+               "mcp": {"excluded": ["off"]}}"#,
+        );
+        write("list.json", "[]");
+        assert!(
+            read(&home.path().join("list.json"), Path::new("/w")).unwrap_err().contains("names no servers")
+        );
         write(
             ".config/opencode/opencode.jsonc",
             r#"{"mcp": {"g": {"type": "local", "command": ["g", "-x"]},}}"#,
@@ -113,7 +129,8 @@ mod tests {
             }
         }
         assert_eq!(names, ["a a $V", "b  ", "d d ", "f f ${V}", "g g-x "]);
-        assert!(problems.len() == 3 && problems[2].starts_with("'e' in"), "{problems:?}");
+        assert!(problems.len() == 5 && problems[2].starts_with("'e' in"), "{problems:?}");
+        assert!(problems[3].contains("${input:…}") && problems[4].contains("excluded"), "{problems:?}");
         assert!(
             problems[0].contains("streamable HTTP") && problems[1].contains("headersHelper"),
             "{problems:?}"
