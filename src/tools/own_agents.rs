@@ -17,7 +17,7 @@ const ONE_CHARS: usize = 240;
 pub fn read(files: &[AgentFile]) -> (Vec<AgentType>, Vec<String>) {
     let (mut own, mut notices): (Vec<AgentType>, Vec<String>) = (Vec::new(), Vec::new());
     for file in files {
-        match parse(file) {
+        match parse(file, &mut notices) {
             Ok(kind) if own.iter().all(|other| other.name != kind.name) => own.push(kind),
             Ok(kind) => notices.push(unused(file, &format!("another file defines '{}'", kind.name))),
             Err(why) => notices.push(unused(file, &why)),
@@ -30,7 +30,7 @@ fn unused(file: &AgentFile, why: &str) -> String {
     format!("{} defines no sub-agent: {why}. Correct the file, or remove it.", file.path.display())
 }
 
-fn parse(file: &AgentFile) -> Result<AgentType, String> {
+fn parse(file: &AgentFile, notices: &mut Vec<String>) -> Result<AgentType, String> {
     let parts = frontmatter::split(file.text.trim_start_matches('\u{feff}'));
     let head = parts.head.unwrap_or_default();
     let map = frontmatter::read_lenient(head)?;
@@ -50,6 +50,11 @@ fn parse(file: &AgentFile) -> Result<AgentType, String> {
     let builtin = registry::all();
     let tools = map.contains_key("tools").then(|| {
         let named = frontmatter::list_of(&map, "tools");
+        let parts = named.iter().filter(|name| name.contains('('));
+        notices.extend(parts.map(|name| {
+            let file = file.path.display();
+            format!("{file}: {name} is left out, because a sub-agent's tools take no patterns. Name the tool alone.")
+        }));
         let known =
             named.iter().filter_map(|name| registry::find(&builtin, name).ok().map(|tool| tool.name()));
         known.filter(|name| !PARENT_TOOLS.contains(name)).collect::<Vec<&'static str>>()

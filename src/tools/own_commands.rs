@@ -151,7 +151,7 @@ pub fn expand(commands: &[OwnCommand], text: &str) -> Option<Vec<PromptPart>> {
     let words = fill::words_of(args);
     let shell_words: Vec<String> = words.iter().map(|word| translate::quoted(word)).collect();
     let shell_args = shell_words.join(" ");
-    let from_one = !command.parts.iter().any(|part| part.text().contains("$0"));
+    let from_one = !command.parts.iter().any(|part| fill::counts_from_zero(part.text()));
     let mut used = false;
     let mut filled: Vec<PromptPart> = Vec::new();
     for part in &command.parts {

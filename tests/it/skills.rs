@@ -89,7 +89,7 @@ fn no_skills_no_tool() {
 fn untrusted_and_malformed_ones() {
     let server = FakeServer::start(vec![answer().text("Done.").into()]);
     let place = place();
-    place.file(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
+    place.file(".opencode/skills/broken/SKILL.md", "---\nname: broken\n");
     let said = stderr(&place.exec(&server.base_url(), &["/deploy x"]));
     assert!(said.contains("no command /deploy") && said.contains("`mycode trust`"), "{said}");
     assert!(server.requests().is_empty());
@@ -97,6 +97,8 @@ fn untrusted_and_malformed_ones() {
     assert!(said.contains("Trusted the project's skills"), "{said}");
     let said = stderr(&place.exec(&server.base_url(), &["/deploy x"]));
     assert!(said.contains("broken/SKILL.md isn't a skill: no `---` line ends its front matter"), "{said}");
+    let said = stderr(&place.exec(&server.base_url(), &["/nosuch x"]));
+    assert!(said.contains("no command /nosuch") && !said.contains("`mycode trust`"), "{said}");
     let sent = &server.requests()[0].raw;
     assert!(sent.contains("Ship x now.") && sent.contains("Skill folder: "), "{sent}");
     let listed = stdout(&place.command(&["skills"]).output().unwrap());

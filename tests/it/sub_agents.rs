@@ -338,7 +338,7 @@ fn light_model_by_type() {
     assert_eq!(models, [main, "small", main, main, main].map(str::to_owned));
 }
 
-const AUDITOR: &str = "---\nname: auditor\ndescription: Checks licenses.\ntools: Read, grep, WebFetch\nmodel: haiku\n---\nYou check licenses only.\n";
+const AUDITOR: &str = "---\nname: auditor\ndescription: Checks licenses.\ntools: Read, grep, WebFetch, Bash(git log:*)\nmodel: haiku\n---\nYou check licenses only.\n";
 
 #[test]
 fn the_users_own_types() {
@@ -355,7 +355,9 @@ fn the_users_own_types() {
     ]);
     let output = place.exec(&server.base_url(), &["check the licenses"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("'explore' is a built-in type"), "{}", stderr(&output));
+    for problem in ["'explore' is a built-in type", "Bash(git log:*) is left out"] {
+        assert!(stderr(&output).contains(problem), "{problem}: {}", stderr(&output));
+    }
     let requests = server.requests();
     let told = requests[0].body["tools"].to_string();
     assert!(told.contains("Also: auditor: Checks licenses."), "{told}");

@@ -1,6 +1,7 @@
 //! Fills arguments into a user-defined prompt, like Claude Code (code.claude.com/docs/en/skills, "Available string
 //! substitutions", by anthropics/claude-plugins-official#6246 and anthropics/claude-code#85899, checked 2026-11-22).
-//! Until 2026 the first argument was `$1`, now it is `$0`; a file that uses `$0` counts from zero, any other from one.
+//! Until 2026 the first argument was `$1`, now it is `$0`, short for `$ARGUMENTS[0]`; a file that uses one of these
+//! forms counts from zero, any other from one.
 
 use base::pattern::Pattern;
 use regex::Captures;
@@ -10,10 +11,14 @@ static WORD: Pattern = Pattern::new(r#""([^"]*)"|'([^']*)'|(\S+)"#);
 
 pub fn fill(prompt: &str, args: &str, names: &[String]) -> String {
     let words = words_of(args);
-    let (filled, used) = placed(prompt, args, &words, names, !prompt.contains("$0"));
+    let (filled, used) = placed(prompt, args, &words, names, !counts_from_zero(prompt));
     // Append the arguments to a prompt without placeholders.
     let rest = if used || args.is_empty() { String::new() } else { format!("\n\n{args}") };
     filled + &rest
+}
+
+pub fn counts_from_zero(prompt: &str) -> bool {
+    ["$0", "$ARGUMENTS["].iter().any(|form| prompt.contains(form))
 }
 
 /// The words of a line, without their quotes.
@@ -58,7 +63,7 @@ mod tests {
         assert_eq!(plain("say $1", "$2 $1"), "say $2", "an argument is no template");
         assert_eq!(plain("Review.", ""), "Review.");
         assert_eq!(plain("a $0 b $1 c $2.", "x \"y z\""), "a x b y z c .", "from zero where there is a `$0`");
-        assert_eq!(plain("$ARGUMENTS[1], $ARGUMENTS[x], $1", "a b"), "b, a b[x], a");
+        assert_eq!(plain("$ARGUMENTS[1], $ARGUMENTS[x], $1", "a b"), "b, a b[x], b");
         let names = ["issue".to_owned(), "branch".to_owned()];
         assert_eq!(fill("$issue on $branch, $branches", "7 main", &names), "7 on main, $branches");
     }

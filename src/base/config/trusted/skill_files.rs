@@ -1,6 +1,6 @@
 //! Skill definitions (`SKILL.md`, one folder each): the user's own, and a project's, which need the user's
-//! trust in their exact contents. Folders: those of the agentskills.io client guide plus Claude Code's
-//! (checked 2026-11-22); a project's are searched up to the repository root, like Codex and opencode do.
+//! trust in their exact contents. Folders: those of the agentskills.io client guide plus those in the documentation
+//! of Claude Code, opencode, Gemini CLI, Cursor, Copilot and Codex (checked 2026-11-29); a project's are searched up to the repository root, like Codex and opencode do.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{file, path, repository};
 
-const FOLDERS: [&str; 3] = [".mycode/skills", ".claude/skills", ".agents/skills"];
+#[rustfmt::skip]
+const FOLDERS: [&str; 8] = [
+    ".mycode/skills", ".claude/skills", ".agents/skills", ".opencode/skills", ".gemini/skills", ".cursor/skills",
+    ".github/skills", ".codex/skills",
+];
 const AT_HOME: [&str; 2] = [".claude/skills", ".agents/skills"];
 const NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
 /// Longer texts aren't meant for a model.

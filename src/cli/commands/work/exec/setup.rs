@@ -61,11 +61,11 @@ pub fn with_known_command(prompt: String, setup: &Setup) -> Result<String, Failu
     setup.loaded.notices.iter().for_each(|notice| report::note(notice));
     let meant = fuzzy::nearest_name(name, names.iter().map(String::as_str));
     let meant = meant.map_or(String::new(), |near| format!("did you mean /{near}? "));
+    let is_open = setup.loaded.notices.iter().any(|notice| notice.contains("`mycode trust`"));
+    let trust = if is_open { "The project's own commands need `mycode trust`; to" } else { "To" };
     Err(Failure::usage(
         format!("there is no command /{name} for exec"),
-        format!(
-            "{meant}The project's own commands need `mycode trust`; to send text that begins with /, put a space before it"
-        ),
+        format!("{meant}{trust} send text that begins with /, put a space before it"),
     ))
 }
 
