@@ -318,6 +318,76 @@ fn a_command_that_needs_no_model_is_a_turn_of_its_own() {
 }
 
 #[test]
+fn commands_of_the_chat_are_no_requests() {
+    let (place, server) = (Workplace::new(), FakeServer::start(vec![text("Hello."), text("A folder.")]));
+    let mut host = Host::start(&place, &server, &[]);
+    host.ask(&json!({"subtype": "initialize"}));
+    for (said, answered) in [
+        ("/nosuch", "there is no command /nosuch here"),
+        ("/model x", "there is no command /model here"),
+        ("hello", "Hello."),
+        ("/compact", "ompact"),
+        ("/clear", "\"result\":\"\""),
+        ("/usr/bin is what?", "A folder."),
+    ] {
+        host.say(said);
+        let result = host.until(|line| line["type"] == "result").to_string();
+        assert!(result.contains(answered), "{said}: {result}");
+    }
+    assert_eq!(host.end(), Some(0));
+    let requests = server.requests();
+    assert!(requests.len() == 2 && !requests[1].raw.contains("hello"), "{}", requests.len());
+}
+
+#[test]
+fn documents_and_search_results_arrive() {
+    let (place, server) = (Workplace::new(), FakeServer::start(vec![text("Read.")]));
+    let mut host = Host::start(&place, &server, &[]);
+    let source = |kind: &str, data: &str| json!({"type": kind, "media_type": "text/plain", "data": data});
+    let tell = |host: &mut Host, blocks: Value| {
+        host.send(&json!({"type": "user", "message": {"role": "user", "content": blocks}}));
+        host.until(|line| line["type"] == "result").to_string()
+    };
+    let picture = json!([{"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}}]);
+    let told = tell(&mut host, picture);
+    assert!(told.contains("a block of type image with a source of type url"), "{told}");
+    let blocks = json!([
+        {"type": "text", "text": "Sum up."},
+        {"type": "document", "title": "notes", "source": source("text", "PLAIN TEXT")},
+        {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "IN PARTS"}]}},
+        {"type": "document", "source": source("base64", "JVBERi0xLjcK")},
+        {"type": "search_result", "source": "https://a.example", "title": "A", "content": [{"type": "text", "text": "FOUND"}]},
+    ]);
+    assert!(tell(&mut host, blocks).contains("Read."));
+    let sent = &server.requests()[0].raw;
+    for part in ["PLAIN TEXT", "IN PARTS", "FOUND", "not shown: it is damaged"] {
+        assert!(sent.contains(part), "{part}: {sent}");
+    }
+    assert_eq!(host.end(), Some(0));
+}
+
+#[test]
+fn messages_of_a_reply_share_its_id_and_usage() {
+    let place = Workplace::new();
+    let calls = answer()
+        .text("Two.")
+        .call("Bash", json!({"command": "ls"}))
+        .call("Write", json!({"path": "b", "content": "b"}));
+    let server = FakeServer::start(vec![calls.usage(90, 20, 7).into(), text("Done.")]);
+    let mut host = Host::start(&place, &server, &["--permission-mode", "bypassPermissions"]);
+    host.say("go");
+    let mut next = || host.until(|line| line["type"] == "assistant")["message"].clone();
+    let all = [next(), next(), next(), next()];
+    assert!(
+        all[1]["id"] == all[0]["id"] && all[2]["id"] == all[0]["id"] && all[3]["id"] != all[0]["id"],
+        "{all:?}"
+    );
+    let usage = &all[0]["usage"];
+    assert_eq!((&usage["cache_read_input_tokens"], &usage["output_tokens"]), (&json!(20), &json!(7)));
+    assert_eq!(host.end(), Some(0));
+}
+
+#[test]
 fn servers_that_come_and_go_during_a_session() {
     let place = Workplace::new();
     let kept = McpServer::with_tools(&["k"]).add(&place, "kept");

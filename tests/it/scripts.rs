@@ -29,9 +29,13 @@ fn codex(place: &Workplace, server: &FakeServer, args: &[&str], prompt: &str) ->
 fn a_codex_thread() {
     let place = Workplace::new();
     let todos = json!({"todos": [{"content": "look", "status": "completed"}]});
+    let patch = json!({"input": "*** Begin Patch\n*** Add File: c.txt\n+x\n*** End Patch"});
     let server = FakeServer::start(vec![
         call("Bash", json!({"command": "echo out; exit 3"})),
-        call("Write", json!({"path": "b.txt", "content": "x\n"})),
+        answer()
+            .call("Write", json!({"file_path": "b.txt", "content": "x\n"}))
+            .call("apply_patch", patch)
+            .into(),
         answer().call("TodoWrite", todos).call("Read", json!({"path": "none"})).into(),
         answer().reasoning("Hm.").text("Done.").usage(90, 20, 7).into(),
         text("```json\n{\"a\": 1}\n```"),
@@ -69,6 +73,7 @@ fn a_codex_thread() {
             "item.started command_execution",
             "item.completed command_execution",
             "item.completed file_change",
+            "item.completed file_change",
             "item.started todo_list",
             "item.started command_execution",
             "item.completed command_execution",
@@ -83,8 +88,9 @@ fn a_codex_thread() {
     assert_eq!((&ran["exit_code"], &ran["status"]), (&json!(3), &json!("failed")));
     assert!(ran["aggregated_output"].as_str().unwrap().contains("out"), "{ran}");
     assert_eq!(all[4]["item"]["changes"], json!([{"path": "b.txt", "kind": "add"}]));
-    assert_eq!(all[7]["item"]["exit_code"], 1);
-    assert!(all[11]["usage"]["cached_input_tokens"].as_u64() >= Some(20), "{}", all[11]);
+    assert_eq!(all[5]["item"]["changes"], json!([{"path": "c.txt", "kind": "add"}]));
+    assert_eq!(all[8]["item"]["exit_code"], 1);
+    assert!(all[12]["usage"]["cached_input_tokens"].as_u64() >= Some(20), "{}", all[12]);
     assert_eq!(server.requests()[0].header("authorization"), "Bearer sk-codex");
 
     // The thread goes on; its answer is the JSON alone.
@@ -226,7 +232,8 @@ fn claude_options_are_ours_or_say_what_is() {
     assert_eq!((code, &said["subtype"]), (Some(1), &json!("error_max_turns")));
     place.file("extra/commands/hi.md", "Say hi.").file(".claude/commands/hi.md", "Warns.");
     let streamed = ["-p", "stream", "--output-format", "stream-json", "--fallback-model", "x"];
-    let (code, out, _) = run(&[&streamed[..], &["--tools", "Read,Grep", "--plugin-dir", "extra"]].concat());
+    let (code, out, _) =
+        run(&[&streamed[..], &["--yolo", "--tools", "Read,Grep", "--plugin-dir", "extra"]].concat());
     let (init, warning) = (lines(&out).remove(0), lines(&out).remove(1));
     assert_eq!((&init["subtype"], &warning["subtype"]), (&json!("init"), &json!("informational")), "{out}");
     assert_eq!((&init["tools"], &init["plugins"][0]["name"]), (&json!(["Read", "Grep"]), &json!("extra")));
@@ -245,6 +252,7 @@ fn claude_options_are_ours_or_say_what_is() {
     assert!(!err.contains("steps") && err.contains("denied"), "{err}");
     for (args, said) in [
         (&["-p", "x", "--output-format", "xml"][..], "text, json or stream-json"),
+        (&["-p", "x", "--input-format", "stream-json"], "needs --output-format stream-json"),
         (&["-p", "x", "--permission-mode", "none"], "bypassPermissions"),
         (&["-p", "x", "--permission-prompt-tool", "mcp__a__b"], "only stdio"),
         (&["-p", "x", "--agent", "a"], "there is no such sub-agent"),

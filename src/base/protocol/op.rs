@@ -204,7 +204,7 @@ impl Op {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// A picture file in a supported format.
+    /// A picture file in a supported format, or a PDF document.
     Image { name: String, bytes: Vec<u8> },
     /// The text of a resource, such as a file open in an editor.
     Text { name: String, text: String },

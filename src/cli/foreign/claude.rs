@@ -39,6 +39,13 @@ pub fn translated(
     if !done.options.iter().any(|arg| arg.to_string_lossy().starts_with("--format")) {
         done.add(&[if done.uses("--verbose") { "--format=text" } else { "--format=answer" }]);
     }
+    let has = |option: &str| done.options.iter().any(|arg| arg == option);
+    if has("--host") && !has("--format=claude") {
+        return Err(Failure::usage(
+            "--input-format stream-json reads messages, and needs --output-format stream-json",
+            "add it, or leave --input-format out and give the task as an argument",
+        ));
+    }
     for model in done.take("--model") {
         if ALIASES.contains(&model.as_str()) {
             done.notes.push(format!(

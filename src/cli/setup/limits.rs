@@ -87,7 +87,9 @@ pub fn keep_begun(begun: BegunWith, args: &ModelArgs, loaded: &mut Loaded) {
         loaded.notices.push(notice::stays_read_only("--permission"));
     }
     if !begun.deny.is_empty() {
-        loaded.notices.push(notice::stays_denied(&begun.deny.join(", ")));
+        if !begun.deny.iter().all(|rule| args.deny.contains(rule)) {
+            loaded.notices.push(notice::stays_denied(&begun.deny.join(", ")));
+        }
         let lists = PermissionLists { deny: begun.deny, ..PermissionLists::default() };
         // It was usable once.
         let place = "this session".to_owned();

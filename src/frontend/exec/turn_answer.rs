@@ -70,7 +70,11 @@ impl TurnAnswer {
     }
 
     pub fn shown(&mut self, event: &Event, printer: &mut (impl Printer + ?Sized)) -> io::Result<()> {
-        let item = Arc::new(Item::assistant(markdown(event).unwrap_or_default()));
+        self.told(markdown(event).unwrap_or_default(), printer)
+    }
+
+    pub fn told(&mut self, text: String, printer: &mut (impl Printer + ?Sized)) -> io::Result<()> {
+        let item = Arc::new(Item::assistant(text));
         let said = Event::Item { id: ItemId::default(), item };
         self.event(&said);
         printer.event(&said)

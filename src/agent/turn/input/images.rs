@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::session::conversation::Conversation;
 use base::folder::exact;
 use base::format::picture::PictureError;
@@ -18,6 +20,7 @@ use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 use tools::image_tray::ImageTray;
 use tools::output::{Keep, Limits};
+use tools::pdf;
 
 const MAX_IMAGES: usize = 10;
 const ENDINGS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
@@ -102,6 +105,11 @@ pub fn attached(attachments: &[Attachment], cx: &ToolCx, window_tokens: u64) -> 
 
 fn one(attachment: &Attachment, cx: &ToolCx, limits: Limits) -> String {
     match attachment {
+        Attachment::Image { name, bytes } if pdf::is_pdf(bytes) => {
+            let text = pdf::text(bytes, &CancellationToken::new());
+            let text = text.unwrap_or_else(|why| format!("(not shown: {why})"));
+            one(&Attachment::Text { name: name.clone(), text }, cx, limits)
+        }
         Attachment::Image { name, bytes } => {
             let name = one_line(&sanitize::as_data(name), NAME_CHARS);
             let line = shown(&name, &cx.images, || cx.images.put_bytes(bytes.clone(), &name));

@@ -42,8 +42,13 @@ pub struct Claude<O> {
     commands: Arc<[CommandRow]>,
     /// Calls without a result: name and arguments.
     calls: HashMap<Arc<str>, (String, Value)>,
-    /// Shared by the messages until the next result of a call.
+    /// Shared by the messages of a reply.
     message_id: String,
+    /// What comes next is of another reply.
+    answered: bool,
+    /// Blocks of a reply whose usage isn't known yet.
+    held: Vec<Value>,
+    used: Usage,
     partial: PartialMessage,
     denials: Vec<Value>,
     pub user_messages: Vec<SentUserMessage>,
@@ -64,6 +69,9 @@ impl<O: Write> Claude<O> {
             commands: Arc::default(),
             calls: HashMap::new(),
             message_id: text::uuid(),
+            answered: false,
+            held: Vec::new(),
+            used: Usage::default(),
             partial: PartialMessage::default(),
             denials: Vec::new(),
             user_messages: Vec::new(),
@@ -118,6 +126,10 @@ impl<O: Write> Claude<O> {
 
     pub fn model(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.model)
+    }
+
+    pub fn has_command(&self, name: &str) -> bool {
+        self.commands.iter().any(|row| row.name == name)
     }
 
     pub fn initialized(&self) -> Value {
@@ -196,14 +208,27 @@ impl<O: Write> Claude<O> {
 
     fn block(&mut self, block: Value) -> io::Result<()> {
         let model = self.model();
-        let message = assistant_message(&self.message_id, model, vec![block]);
+        let mut message = assistant_message(&self.message_id, model, vec![block]);
+        message["usage"] = usage(&self.used);
         self.message(json!({"type": "assistant", "message": message, "parent_tool_use_id": null}))
+    }
+
+    /// Another reply begins, if calls of the last one were answered.
+    fn begin_reply(&mut self) {
+        if std::mem::take(&mut self.answered) {
+            self.message_id = text::uuid();
+        }
+    }
+
+    fn release(&mut self) -> io::Result<()> {
+        std::mem::take(&mut self.held).into_iter().try_for_each(|block| self.block(block))
     }
 
     fn streamed(&mut self, kind: &'static str, text: &str) -> io::Result<()> {
         if !self.form.partial {
             return Ok(());
         }
+        self.begin_reply();
         let model = self.session.as_ref().map_or("", |session| &session.model);
         let events = self.partial.delta(kind, text, &self.message_id, model);
         self.stream_events(events)
@@ -216,7 +241,7 @@ impl<O: Write> Claude<O> {
     }
 
     fn started(&mut self, call_id: &Arc<str>, tool: &str, args: &str) -> io::Result<()> {
-        let events = self.partial.end("tool_use");
+        let events = self.partial.end("tool_use", &self.used);
         self.stream_events(events)?;
         let (name, input) = self.call_of(tool, args);
         self.calls.insert(Arc::clone(call_id), (name.clone(), input.clone()));
@@ -248,7 +273,7 @@ impl<O: Write> Claude<O> {
         let block = json!({
             "type": "tool_result", "tool_use_id": result.call_id, "content": envelope.wire(), "is_error": failed,
         });
-        self.message_id = text::uuid();
+        self.answered = true;
         let mut message = json!({
             "type": "user", "message": {"role": "user", "content": [block]}, "parent_tool_use_id": null,
         });
@@ -268,7 +293,9 @@ impl<O: Write> Claude<O> {
         };
         let events = self.partial.end_block();
         self.stream_events(events)?;
-        self.block(block)
+        self.begin_reply();
+        self.held.push(block);
+        Ok(())
     }
 }
 
@@ -300,7 +327,7 @@ impl<O: Write> Printer for Claude<O> {
                 }
             }
             Event::Retrying { attempt, of, wait_ms, .. } => {
-                let events = self.partial.end("end_turn");
+                let events = self.partial.end("end_turn", &self.used);
                 self.stream_events(events)?;
                 let more = json!({
                     "attempt": attempt, "max_retries": of, "retry_delay_ms": wait_ms, "error_status": null,
@@ -315,17 +342,20 @@ impl<O: Write> Printer for Claude<O> {
                 let before = std::mem::replace(&mut self.window, *window);
                 let model = self.model().to_owned();
                 let (usage, cost, tokens) = self.used_by_model.entry(model).or_default();
-                usage.add(&window.total.since(before.total));
+                self.used = window.total.since(before.total);
+                usage.add(&self.used);
                 *cost += window.cost_usd.unwrap_or(0.0) - before.cost_usd.unwrap_or(0.0);
                 *tokens = window.window_tokens;
-                Ok(())
+                self.begin_reply();
+                self.release()
             }
             _ => Ok(()),
         }
     }
 
     fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, _: u8) -> io::Result<()> {
-        let events = self.partial.end("end_turn");
+        self.release()?;
+        let events = self.partial.end("end_turn", &self.used);
         self.stream_events(events)?;
         self.calls.clear();
         self.worked_ms += end.elapsed_ms;
@@ -437,11 +467,11 @@ impl PartialMessage {
         vec![json!({"type": "content_block_stop", "index": self.blocks - 1})]
     }
 
-    pub fn end(&mut self, stop_reason: &str) -> Vec<Value> {
+    pub fn end(&mut self, stop_reason: &str, used: &Usage) -> Vec<Value> {
         let mut events = self.end_block();
         if std::mem::take(self).begun {
             let delta = json!({"stop_reason": stop_reason, "stop_sequence": null});
-            events.push(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}}));
+            events.push(json!({"type": "message_delta", "delta": delta, "usage": usage(used)}));
             events.push(json!({"type": "message_stop"}));
         }
         events

@@ -58,8 +58,8 @@ impl<O: Write> Codex<O> {
                     json!({"server": server, "tool": tool, "arguments": args, "status": "in_progress"});
                 self.new_item("mcp_tool_call", call)
             }
-            ("Edit" | "MultiEdit" | "Write", _) => {
-                let item = self.new_item("file_change", json!({"path": args["path"]}));
+            ("Edit" | "MultiEdit" | "Write" | "apply_patch", _) => {
+                let item = self.new_item("file_change", json!({"changes": changes(&args)}));
                 self.running.insert(Arc::clone(call_id), item);
                 return Ok(());
             }
@@ -88,10 +88,9 @@ impl<O: Write> Codex<O> {
         match item["type"].as_str() {
             Some("file_change") => {
                 let change = envelope.data.change();
-                let created = change.is_some_and(|change| change.operation == Some(Operation::Create));
-                let path = item.as_object_mut().and_then(|item| item.remove("path")).unwrap_or_default();
-                let kind = if created { "add" } else { "update" };
-                item["changes"] = json!([{"path": path, "kind": kind}]);
+                if change.is_some_and(|change| change.operation == Some(Operation::Create)) {
+                    item["changes"][0]["kind"] = "add".into();
+                }
             }
             Some("mcp_tool_call") => match &envelope.error {
                 Some(error) => item["error"] = json!({"message": error.message}),
@@ -169,6 +168,25 @@ impl<O: Write> Printer for Codex<O> {
         let message = failure(&end.reason);
         self.line(&json!({"type": "error", "message": message}))?;
         self.line(&json!({"type": "turn.failed", "error": {"message": message}}))
+    }
+}
+
+/// The files of a patch, or of a call under any name that models give its path.
+fn changes(args: &Value) -> Value {
+    const KINDS: [(&str, &str); 3] =
+        [("*** Add File: ", "add"), ("*** Update File: ", "update"), ("*** Delete File: ", "delete")];
+    let of_line = |line: &str| {
+        let (path, kind) = KINDS.iter().find_map(|(start, kind)| Some((line.strip_prefix(start)?, kind)))?;
+        Some(json!({"path": path.trim(), "kind": kind}))
+    };
+    let texts =
+        args.as_str().into_iter().chain(["patch", "input"].iter().filter_map(|name| args[name].as_str()));
+    let of_patch: Vec<Value> = texts.flat_map(str::lines).filter_map(of_line).collect();
+    let path = ["path", "file_path", "filePath", "target_file"].iter().find_map(|name| args[name].as_str());
+    if of_patch.is_empty() {
+        json!([{"path": path.unwrap_or_default(), "kind": "update"}])
+    } else {
+        of_patch.into()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,7 +20,7 @@ use crate::exec::run::{self, ExecOutcome, ExecStart};
 use crate::exec::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
-use base::protocol::op::{Attachment, Control, Idle, Op, Quick};
+use base::protocol::op::{Attachment, Control, Idle, Op, Quick, Work};
 use base::text;
 
 struct Talk<'p, O> {
@@ -33,8 +34,14 @@ struct Talk<'p, O> {
     /// The session's first model, once another was chosen.
     model: Option<String>,
     running: bool,
+    /// `/clear` ends with the new session, and `/compact` with the window's state after a notice, which is kept here.
+    ends_with: Option<Option<String>>,
     last: Option<TurnEnd>,
 }
+
+const OTHER: FailureCause = FailureCause::Other;
+/// See [`Op::of_prompt`].
+const OWN_TURNS: [&str; 4] = ["init", "maintain", "context", "cost"];
 
 pub async fn converse<O: Write>(
     ops: UnboundedSender<Op>,
@@ -48,7 +55,9 @@ pub async fn converse<O: Write>(
     let answer = TurnAnswer::new(schema);
     let (queue, ledgers, running, last) = (VecDeque::new(), VecDeque::new(), false, None);
     let rewinds = FileRewinds::default();
-    let mut talk = Talk { ops, link, printer, answer, queue, ledgers, rewinds, model: None, running, last };
+    let (model, ends_with) = (None, None);
+    let mut talk =
+        Talk { ops, link, printer, answer, queue, ledgers, rewinds, model, running, ends_with, last };
     let mut interrupted = false;
     let lost = loop {
         let begun = talk.begin();
@@ -104,20 +113,49 @@ impl<O: Write> Talk<'_, O> {
         let Some(mut line) = self.queue.pop_front() else { return Ok(()) };
         let id = line["uuid"].as_str().map_or_else(text::uuid, str::to_owned);
         let message = line["message"].take();
-        let (text, attachments) = prompt(&message);
+        let prompt = prompt(&message);
         if self.printer.form.replay {
             self.printer.replayed(&message, &id)?;
         }
-        if text.trim().is_empty() && attachments.is_empty() {
-            let reason = failed("the message is empty", "send a text or a picture", FailureCause::Other);
-            return self.ended(TurnEnd { reason, ..TurnEnd::default() });
-        }
+        let prompt =
+            prompt.map_err(|why| failed(&format!("the message was not sent: {why}"), "send text", OTHER));
+        let op = prompt.and_then(|(text, attachments)| self.op_of(text, attachments));
+        let op = match op {
+            Ok(op) => op,
+            Err(reason) => {
+                self.answer.begin(String::new());
+                return self.ended(TurnEnd { reason, ..TurnEnd::default() });
+            }
+        };
         self.running = true;
         self.printer.user_messages.push(SentUserMessage { id, begins_turn: true });
         self.printer.state("running")?;
-        let op = ExecStart::Prompt(text, attachments).op(&mut self.answer);
         self.op(op);
         Ok(())
+    }
+
+    /// What a message asks for: a turn, or a command that ends without one.
+    fn op_of(&mut self, text: String, attachments: Vec<Attachment>) -> Result<Op, EndReason> {
+        let trimmed = text.trim();
+        if trimmed.is_empty() && attachments.is_empty() {
+            return Err(failed("the message is empty", "send a text or a picture", OTHER));
+        }
+        let (word, args) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
+        let name = word.strip_prefix('/').filter(|name| !name.is_empty() && !name.contains(['/', ':']));
+        let is_known = |name: &str| OWN_TURNS.contains(&name) || self.printer.has_command(name);
+        match name.filter(|name| text.starts_with('/') && !is_known(name) && !Path::new(word).exists()) {
+            None => Ok(ExecStart::Prompt(text, attachments).op(&mut self.answer)),
+            Some(name @ ("compact" | "clear")) => {
+                self.answer.begin(String::new());
+                let focus = Some(args.trim().to_owned()).filter(|focus| !focus.is_empty());
+                self.ends_with = Some((name == "compact").then(String::new));
+                Ok(if name == "clear" { Idle::Clear.into() } else { Work::Compact { focus }.into() })
+            }
+            Some(name) => {
+                let hint = "to send text that begins with /, put a space before it";
+                Err(failed(&format!("there is no command /{name} here"), hint, OTHER))
+            }
+        }
     }
 
     fn ended(&mut self, end: TurnEnd) -> io::Result<()> {
@@ -163,6 +201,20 @@ impl<O: Write> Talk<'_, O> {
             event => {
                 self.answer.event(&event);
                 self.printer.event(&event)?;
+                match (&event, &mut self.ends_with) {
+                    (Event::Notice { text, .. }, Some(Some(told))) => told.clone_from(text),
+                    (Event::Session(_), Some(None)) => {
+                        self.ends_with = None;
+                        self.ended(TurnEnd::default())?;
+                    }
+                    (Event::Window(_), Some(Some(told))) if !told.is_empty() => {
+                        let told = std::mem::take(told);
+                        self.ends_with = None;
+                        self.answer.told(told, self.printer)?;
+                        self.ended(TurnEnd::default())?;
+                    }
+                    _ => {}
+                }
                 // Commands are the last of the opening events.
                 let waits =
                     matches!(event, Event::Commands(_)).then(|| self.link.initialize.take()).flatten();
@@ -320,20 +372,44 @@ impl<O: Write> Talk<'_, O> {
     }
 }
 
-fn prompt(message: &Value) -> (String, Vec<Attachment>) {
+/// The text and the attachments of a message; the error completes a sentence about it.
+fn prompt(message: &Value) -> Result<(String, Vec<Attachment>), String> {
     let blocks = match &message["content"] {
-        Value::String(text) => return (text.clone(), Vec::new()),
+        Value::String(text) => return Ok((text.clone(), Vec::new())),
         Value::Array(blocks) => blocks.as_slice(),
         _ => &[],
     };
     let (mut texts, mut attachments) = (Vec::new(), Vec::new());
     for block in blocks {
-        if let Some(text) = block["text"].as_str() {
-            texts.push(text);
-        } else if let Some(Ok(bytes)) = block["source"]["data"].as_str().map(|data| STANDARD.decode(data)) {
-            let name = format!("image {}", attachments.len() + 1);
-            attachments.push(Attachment::Image { name, bytes });
-        }
+        let (kind, source) = (block["type"].as_str().unwrap_or("text"), &block["source"]);
+        let said = |content: &Value| match content.as_array() {
+            Some(parts) => {
+                parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+            }
+            None => content.as_str().unwrap_or_default().to_owned(),
+        };
+        let title = block["title"].as_str().or(source.as_str()).map(str::to_owned);
+        let name = title.unwrap_or_else(|| format!("{kind} {}", attachments.len() + 1));
+        attachments.push(match (kind, source["type"].as_str()) {
+            ("text", _) => {
+                texts.extend(block["text"].as_str());
+                continue;
+            }
+            ("image" | "document", Some("base64")) => {
+                let bytes = STANDARD.decode(source["data"].as_str().unwrap_or_default());
+                Attachment::Image {
+                    bytes: bytes.map_err(|error| format!("{name} isn't base64: {error}"))?,
+                    name,
+                }
+            }
+            ("document", Some("text")) => Attachment::Text { text: said(&source["data"]), name },
+            ("document", Some("content")) => Attachment::Text { text: said(&source["content"]), name },
+            ("search_result", _) => Attachment::Text { text: said(&block["content"]), name },
+            (_, source) => {
+                let of = source.map_or(String::new(), |source| format!(" with a source of type {source}"));
+                return Err(format!("it has a block of type {kind}{of}, which is not supported"));
+            }
+        });
     }
-    (texts.join("\n\n"), attachments)
+    Ok((texts.join("\n\n"), attachments))
 }

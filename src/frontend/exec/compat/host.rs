@@ -173,7 +173,14 @@ pub fn request(question: &Question, call_of: impl FnOnce(&str, &str) -> (String,
     let (name, input, more) = match question {
         Question::Approval(request) => {
             let (name, input) = call_of(&request.tool, &request.args);
-            let rule = json!({"type": "addRules", "rules": [{"toolName": name}], "behavior": "allow", "destination": "session"});
+            let mut rule = json!({"toolName": name});
+            match (&*name, &request.always_prefix) {
+                ("Bash", Some(words)) => rule["ruleContent"] = format!("{words}:*").into(),
+                ("WebFetch", Some(host)) => rule["ruleContent"] = format!("domain:{host}").into(),
+                _ => {}
+            }
+            let rule =
+                json!({"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "session"});
             let suggestions = if request.session_scope.is_some() { json!([rule]) } else { json!([]) };
             let more = json!({
                 "tool_use_id": request.call_id, "title": request.title, "decision_reason": request.reason,
