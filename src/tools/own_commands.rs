@@ -63,7 +63,7 @@ fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
         let prompt = parsed["prompt"].as_str().ok_or("it has no `prompt`")?.replace("{{args}}", "$ARGUMENTS");
         let prompt = MENTION.replace_all(&prompt, "@$1");
         let description = parsed["description"].as_str().unwrap_or_default();
-        return command(file, split(&prompt, "!{", '}'), "", description.to_owned());
+        return command(file, split(prompt.trim(), "!{", "}"), "", description.to_owned());
     }
     let parts = frontmatter::split(file.text.trim_start_matches('\u{feff}'));
     let head = parts.head.unwrap_or_default();
@@ -71,7 +71,11 @@ fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
     let hint = frontmatter::written(head, "argument-hint").unwrap_or_default();
     let description = frontmatter::text_of(head, &map, "description").unwrap_or_default();
     let unused: Vec<&str> = NOT_USED.into_iter().filter(|key| map.contains_key(*key)).collect();
-    let mut made = command(file, split(parts.body, "!`", '`'), &hint, description)?;
+    let fenced = split(parts.body.trim(), "```!", "```").into_iter().flat_map(|part| match part {
+        PromptPart::Text(text) => split(&text, "!`", "`"),
+        command @ PromptPart::Command(_) => vec![command],
+    });
+    let mut made = command(file, fenced.collect(), &hint, description)?;
     if !unused.is_empty() {
         let help = format!("{} ({} not used)", made.row.help, unused.join(", "));
         made.row.help = one_line(&help, DESCRIPTION_CHARS);
@@ -82,14 +86,14 @@ fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
 }
 
 /// The texts and commands of a prompt, in order. Braces inside a command belong to it.
-fn split(prompt: &str, open: &str, close: char) -> Vec<PromptPart> {
-    let (mut parts, mut rest) = (Vec::new(), prompt.trim());
+fn split(prompt: &str, open: &str, close: &str) -> Vec<PromptPart> {
+    let (mut parts, mut rest) = (Vec::new(), prompt);
     let mut from = 0;
     while let Some(at) = rest[from..].find(open).map(|at| from + at) {
         let inside = &rest[at + open.len()..];
         let mut depth = 0;
-        let end = inside.char_indices().find(|(_, c)| {
-            let ends = *c == close && depth == 0;
+        let end = inside.char_indices().find(|(at, c)| {
+            let ends = inside[*at..].starts_with(close) && depth == 0;
             depth += i32::from(*c == '{') - i32::from(*c == '}');
             ends
         });
@@ -97,7 +101,7 @@ fn split(prompt: &str, open: &str, close: char) -> Vec<PromptPart> {
             Some((end, _)) if !inside[..end].trim().is_empty() => {
                 parts.push(PromptPart::Text(rest[..at].to_owned()));
                 parts.push(PromptPart::Command(inside[..end].trim().to_owned()));
-                (rest, from) = (&inside[end + close.len_utf8()..], 0);
+                (rest, from) = (&inside[end + close.len()..], 0);
             }
             _ => from = at + open.len(),
         }
@@ -218,5 +222,8 @@ mod tests {
         let parts = expand(&own, "/log \"a; rm b\"").unwrap();
         assert_eq!(parts[0], run("git log 'a; rm b'"));
         assert_eq!(parts.len(), 4, "{parts:?}");
+        let (own, _) = read(&[file("fence", "Look:\n```!\ngit log\ngit `date`\n```\nEnd.")]);
+        let looked = [text("Look:\n"), run("git log\ngit `date`"), text("\nEnd.")];
+        assert_eq!(expand(&own, "/fence").unwrap(), looked);
     }
 }

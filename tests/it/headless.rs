@@ -191,6 +191,10 @@ fn rules_by_flag() {
     assert!(!requests[0].contains(r#""name":"Task""#) && requests[0].contains(r#""name":"Bash""#));
     let (requests, ..) = run(touch(), &["--permission", "full", "--deny", "Bash(touch:*)"]);
     assert!(requests[1].contains("--deny Bash(touch:*)"), "{}", requests[1]);
+    for (again, told) in [(&["-c", "--deny", "Bash(touch:*)"][..], false), (&["-c"], true)] {
+        let (_, said, _) = run(vec![text("Again.")], again);
+        assert_eq!(said.contains("which stays"), told, "{said}");
+    }
     // A sub-agent is not a way around them.
     let ask = || call("Task", json!({"type": "explore", "prompt": "look"}));
     let replies = vec![ask(), call("Read", json!({"path": "a.txt"})), text("Seen."), text("Done.")];

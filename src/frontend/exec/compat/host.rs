@@ -203,7 +203,11 @@ pub fn request(question: &Question, call_of: impl FnOnce(&str, &str) -> (String,
 }
 
 fn asked(question: &AskedQuestion) -> Value {
-    let option = |label: &String| json!({"label": label, "description": ""});
+    // As `tools/arguments/coerce.rs` joined them.
+    let option = |option: &String| {
+        let (label, description) = option.split_once(" — ").unwrap_or((option, ""));
+        json!({"label": label, "description": description})
+    };
     let options: Vec<Value> = question.options.iter().map(option).collect();
     json!({"question": question.question, "header": "", "options": options, "multiSelect": false})
 }
@@ -262,10 +266,13 @@ mod tests {
 
     #[test]
     fn answers_to_questions() {
-        let questions = vec![AskedQuestion { question: "Which?".into(), options: vec![], optional: false }];
+        let options = vec!["Both — as now".to_owned()];
+        let questions = vec![AskedQuestion { question: "Which?".into(), options, optional: false }];
         let question = Question::Ask { questions };
         let (request, input) = request(&question, |_, _| (String::new(), Value::Null));
         assert_eq!(request["tool_name"], "AskUserQuestion");
+        let option = json!({"label": "Both", "description": "as now"});
+        assert_eq!(input["questions"][0]["options"], json!([option]));
         let mut changed = input.clone();
         changed["answers"] = json!({"Which?": "both"});
         let allowed = json!({"behavior": "allow", "updatedInput": changed});

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage, JsonRpcRequest, ServerJsonRpcMessage,
+};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
     StreamableHttpResponseLimits,
@@ -64,7 +66,26 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for OrderedHttp<C> {
             let _ = timeout(PATIENCE, self.is_open.subscribe().wait_for(|is_open| *is_open)).await;
             self.is_open.send_replace(true);
         }
-        self.inner.post_message_with_response_limits(uri, message, session, token, headers, limits).await
+        let call = match &message {
+            JsonRpcMessage::Request(JsonRpcRequest {
+                id,
+                request: ClientRequest::CallToolRequest(_),
+                ..
+            }) => Some(id.clone()),
+            _ => None,
+        };
+        let posted =
+            self.inner.post_message_with_response_limits(uri, message, session, token, headers, limits).await;
+        match (posted, call) {
+            // As an answer, because an error would end the session.
+            (Err(StreamableHttpError::HttpStatus(failed)), Some(id)) => {
+                let wait = failed.retry_after.as_ref().map(|wait| format!("; Retry-After: {wait}"));
+                let why = format!("{failed} for this call{}", wait.unwrap_or_default());
+                let answer = ServerJsonRpcMessage::error(ErrorData::internal_error(why, None), Some(id));
+                Ok(StreamableHttpPostResponse::Json(answer, None))
+            }
+            (posted, _) => posted,
+        }
     }
 
     async fn delete_session(
@@ -111,6 +132,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for OrderedHttp<C> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use parking_lot::Mutex;
+    use rmcp::transport::streamable_http_client::HttpStatusError;
     use serde_json::json;
     use tokio::sync::Notify;
 
@@ -128,11 +150,14 @@ mod tests {
         async fn post_message(
             &self,
             _: Arc<str>,
-            _: ClientJsonRpcMessage,
+            message: ClientJsonRpcMessage,
             _: Option<Arc<str>>,
             _: Option<String>,
             _: Headers,
         ) -> Posted<Self::Error> {
+            if json!(message)["method"] == "tools/call" {
+                return Err(HttpStatusError::new(429, Some("30".to_owned())).into());
+            }
             self.seen.lock().push("request");
             Ok(StreamableHttpPostResponse::Accepted)
         }
@@ -180,5 +205,10 @@ mod tests {
         let http = OrderedHttp::new(server.clone());
         http.post_message("u".into(), request(), Some("s".into()), None, Headers::new()).await.unwrap();
         assert_eq!(server.seen.lock().len(), 3);
+        let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "f"}});
+        let call = serde_json::from_value(call).unwrap();
+        let told = http.post_message("u".into(), call, Some("s".into()), None, Headers::new()).await;
+        let told = format!("{told:?}");
+        assert!(told.contains("HTTP 429 for this call; Retry-After: 30"), "{told}");
     }
 }
