@@ -30,6 +30,7 @@ mod main_job;
 mod maintain;
 mod mcp;
 mod mcp_by_address;
+mod mcp_failures;
 mod misbehavior;
 mod modes;
 mod own_commands;
