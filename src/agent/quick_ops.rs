@@ -34,6 +34,12 @@ pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, even
     });
 }
 
+fn tell_unused(kind: &'static str, deps: &EngineDeps, events: &Events) {
+    let (own, state) = (deps.loaded.own.clone(), deps.project_state.clone());
+    let (workspace, events) = (Arc::clone(&deps.cx.root), events.clone());
+    task::detached(move || status::unused(&own, &workspace, &state, kind).map(|event| events.send(event)));
+}
+
 pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Events) {
     let EngineDeps { cx, tools, .. } = deps;
     let (state, workspace, log) = (deps.project_state.clone(), Arc::clone(&cx.root), tools.originals.path());
@@ -124,6 +130,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         Quick::ShowSkills => {
             let rows = tools.skills.iter().map(|skill| (skill.name.clone(), skill.for_users()));
             let _ = events.send(Event::Skills(rows.collect()));
+            tell_unused("skills", deps, events);
         }
         Quick::ListHooks => {
             let files = deps.loaded.own.hooks.clone();
@@ -161,10 +168,10 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             answer(events, move || inspect::changes(&cx, turn));
         }
         Quick::ShowMcp => {
+            tell_unused("MCP servers", deps, events);
             let (servers, events) = (Arc::clone(&tools.servers), events.clone());
             task::spawn(async move {
-                let text = describe::all(&servers).await;
-                notice(&events, Level::Info, text);
+                describe::all(&servers, |text| notice(&events, Level::Info, text)).await;
             });
         }
         Quick::HostRequest { id, request } if request["subtype"] == "seed_read_state" => {

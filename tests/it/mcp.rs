@@ -367,10 +367,12 @@ fn a_confined_server_plants_nothing() {
 fn a_server_is_turned_off_in_the_chat() {
     let place = Workplace::new();
     McpServer::with_tools(&["f"]).add(&place, "one");
+    assert!(run(&place, &["mcp", "add", "gone", "--", "nosuchprogram"]).2);
     let mut screen = Screen::chat(&place, &FakeServer::start(Vec::new()), &[]);
     screen.wait("Type a task");
     screen.keys("/mcp off one\r");
-    screen.wait("/mcp on one turns it");
+    screen.wait("Starting gone");
+    screen.wait_for("both", |s| s.contains("/mcp on one turns it") && s.contains("Install nosuchprogram"));
     screen.keys("/mcp on one\r");
     screen.wait("1 tool");
 }

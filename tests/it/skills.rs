@@ -133,6 +133,14 @@ fn the_chat_lists_and_completes_them() {
     assert!(server.requests()[0].raw.contains("scripts/sum.sh for Q4."));
     screen.keys("/skills\r");
     screen.wait("/deploy only");
+    screen.keys("\u{4}");
+    screen.end();
+    let mut screen = Screen::start(&place, &["--base-url", &url, "--model", "test-model"], 80, 24);
+    screen.wait("[y] yes");
+    screen.keys("\r");
+    screen.wait("test-model");
+    screen.keys("/skills\r");
+    screen.wait("Untrusted skills aren't used");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base::config::trusted::active;
 use base::config::trusted::agent_files::AgentFile;
 use base::config::trusted::held_back::HeldBack;
+use base::config::trusted::own_files::OwnFiles;
 use base::protocol::event::{Event, JobRow, Level};
 use base::text::plural;
 use base::{path, sanitize};
@@ -56,6 +57,12 @@ fn sandbox(confined: bool) -> String {
 pub fn trust(workspace: &Path, project_state: &Path) -> Event {
     let text = sanitize::reveal(&active::told(workspace, project_state)).into_owned();
     Event::Notice { level: Level::Info, text }
+}
+
+/// What the project defines, but the user hasn't trusted.
+pub fn unused(own: &OwnFiles, workspace: &Path, project_state: &Path, kind: &str) -> Option<Event> {
+    let text = active::unused(own, workspace, project_state, kind)?;
+    Some(Event::Notice { level: Level::Info, text: sanitize::reveal(&text).into_owned() })
 }
 
 /// The rules files that are always sent, for matching files, or on demand.

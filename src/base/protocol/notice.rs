@@ -451,10 +451,7 @@ pub fn exported(file: impl Display) -> String {
 }
 
 pub fn not_exported(error: impl Display) -> String {
-    format!(
-        "Nothing was exported: {}. Name another file, or add --force to replace one that exists.",
-        on_one_line(&error.to_string())
-    )
+    format!("Nothing was exported: {}.", on_one_line(&error.to_string()))
 }
 
 pub fn hunk_reverted(path: &str) -> String {

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::tui::msg::Msg;
-use crate::tui::popup::completion::complete::last_word;
+use crate::tui::popup::completion::complete;
 use base::config::files::source;
 use base::config::theme::ThemeName;
 use base::folder::atomic_write::{self, Expect};
@@ -43,8 +43,13 @@ pub fn keep_theme(config: &Path, name: ThemeName) -> Option<Msg> {
 }
 
 pub fn complete_shell(before: String, folder: &Path) -> Msg {
-    let (at, program) = last_word(&before);
-    let words = candidates(&before[at..], program, folder);
+    let words = match complete::outside(&before) {
+        Some(token) => paths(&token.query, folder).into_iter().take(MOST_WORDS).collect(),
+        None => {
+            let (at, program) = complete::last_word(&before);
+            candidates(&before[at..], program, folder)
+        }
+    };
     Msg::ShellWords { before, words }
 }
 

@@ -110,7 +110,7 @@ impl PlainChat {
             if ended && idle && quiet {
                 break;
             }
-            self.prompt(idle && !waits)?;
+            self.prompt(idle && !waits && quiet)?;
             tokio::select! {
                 // A script's lines wait for the end of the turn; a user's lines steer it.
                 line = lines.next_line(), if !ended && (self.at_terminal || quiet && (idle || waits)) => match line? {
@@ -323,6 +323,7 @@ impl PlainChat {
             return;
         };
         question.armed = true;
+        question.unmark();
         let id = question.id;
         let (mut lines, _) = question.lines(width, usize::from(ROWS), theme);
         let foot = question.approval().map_or(0, |form| form.foot_rows(width));

@@ -210,7 +210,13 @@ impl FrontEnd {
                     continue;
                 }
                 Some(msg) = results.recv() => next = self.handle(msg)?,
-                _ = killed.next() => return Ok(TuiOutcome::Killed),
+                _ = killed.next() => {
+                    // The open paragraph too. The terminal may be gone.
+                    self.app.print_all();
+                    let commands = self.app.take_commands();
+                    let _ = self.execute(commands).and_then(|_| self.draw_all());
+                    return Ok(TuiOutcome::Killed);
+                }
                 () = &mut gone => return Ok(TuiOutcome::Killed),
                 // Its message stays in the scrollback.
                 () = setup::given_back() => {

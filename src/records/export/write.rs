@@ -91,8 +91,13 @@ pub fn format_of(file: &Path) -> Option<ExportFormat> {
 }
 
 pub fn by_ending(log: &Path, file: &Path, force: bool) -> Result<(), String> {
-    let options = ExportOptions { format: format_of(file).unwrap_or_default(), ..ExportOptions::default() };
-    write(log, file, options, force).map_err(|error| error.to_string())
+    let ending = file.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let format = if ending.is_empty() { ExportFormat::default() } else { ending.parse()? };
+    let options = ExportOptions { format, ..ExportOptions::default() };
+    write(log, file, options, force).map_err(|error| match error {
+        ExportError::Exists(_) => format!("{error}; add --force to replace it"),
+        error => error.to_string(),
+    })
 }
 
 // JSON export: one object. Fields may be added, but never change meaning.

@@ -10,6 +10,7 @@ use super::client::error::McpError;
 use super::config::server::{Server, Transport};
 use super::servers::Servers;
 use base::path::on_one_line;
+use base::process::programs;
 use base::text::{one_line, plural};
 
 const ABOUT_CHARS: usize = 70;
@@ -31,23 +32,33 @@ pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpEr
     Ok(out)
 }
 
-/// A summary of all servers for the chat; starts them.
-pub async fn all(servers: &Servers) -> String {
-    let each = servers.all().into_iter().map(async |server| match head(servers, &server).await {
+/// Tells of all servers for the chat, of each as soon as it is known; starts them.
+pub async fn all(servers: &Servers, tell: impl Fn(String)) {
+    let all = servers.all();
+    if all.is_empty() {
+        tell(
+            "No MCP servers. `mycode mcp add` adds one, `mycode mcp import` imports those of other agents."
+                .to_owned(),
+        );
+    }
+    let starting = servers.starting();
+    if !starting.is_empty() {
+        tell(format!("Starting {} …", starting.join(", ")));
+    }
+    let each = all.into_iter().map(async |server| match head(servers, &server).await {
         Ok((head, catalog)) => {
             let prompts = catalog.prompts.iter().map(|prompt| format!("/{}:{}", server.name, prompt.name));
             let prompts: Vec<String> = prompts.collect();
             let gap = if prompts.is_empty() { "" } else { "\n  prompts: " };
-            format!("{}{gap}{}", head.trim_end(), prompts.join(", "))
+            tell(format!("{}{gap}{}", head.trim_end(), prompts.join(", ")));
         }
-        Err(error) => format!("{}: {error}. {}", server.name, hint(&server, &error)),
+        Err(error) => {
+            let hint = hint(&server, &error);
+            let (first, rest) = hint.split_at(1);
+            tell(format!("{}: {error}. {}{rest}.", server.name, first.to_uppercase()));
+        }
     });
-    let lines = join_all(each).await;
-    if lines.is_empty() {
-        return "No MCP servers. `mycode mcp add` adds one, `mycode mcp import` imports those of other agents."
-            .to_owned();
-    }
-    lines.join("\n")
+    join_all(each).await;
 }
 
 async fn head(servers: &Servers, server: &Server) -> Result<(String, std::sync::Arc<Catalog>), McpError> {
@@ -112,6 +123,10 @@ pub fn as_codex(server: &Server, signed_in: bool) -> Value {
 
 pub fn hint(server: &Server, error: &McpError) -> String {
     match (error, &server.transport) {
+        (McpError::Start(why), Transport::Stdio { command, .. }) if why.contains("could not be started") && !programs::is_installed(command) =>
+        {
+            format!("install {command}, or correct the server's \"command\"")
+        }
         (McpError::SignIn { .. }, _) => format!("`mycode mcp login {}` signs in", server.name),
         (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(..), Transport::Stdio { profile, .. }) => {
             match profile {

@@ -140,6 +140,18 @@ impl Servers {
         changed.then(|| format!("The tools of MCP servers are now: {}.", self.listed().join("; ")))
     }
 
+    /// Those whose catalog isn't there yet.
+    pub fn starting(&self) -> Vec<String> {
+        let slots = self.slots.read();
+        let is_off = |slot: &Slot| slot.is_off.load(Ordering::Relaxed);
+        let waits = |slot: &Slot| slot.state.try_lock().map_or(true, |state| state.catalog.is_none());
+        slots
+            .iter()
+            .filter(|slot| !is_off(slot) && waits(slot))
+            .map(|slot| slot.server.name.clone())
+            .collect()
+    }
+
     pub fn known(&self, server: &str) -> LearnedServer {
         self.slot(server).map(|slot| slot.known.lock().clone()).unwrap_or_default()
     }

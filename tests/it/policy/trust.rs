@@ -463,7 +463,7 @@ fn jobs_command() {
     screen.keys("\u{1b}");
     screen.wait("Type a task");
     screen.keys("/jobs stop 1\r");
-    screen.wait("Job 1 ended (stopped");
+    screen.wait("Job 1 was stopped: sleep");
     screen.wait_for("no job in the status line", |screen| !screen.contains("1 job "));
     screen.keys("/jobs\r");
     screen.wait("1   stopped");

@@ -323,6 +323,15 @@ fn files_that_have_come_since_are_offered() {
     }
     screen.keys("\u{15}@file_2999");
     screen.wait("many/29/file_2999.rs");
+    // Outside the project, one folder at a time.
+    std::fs::create_dir(place.project().join("../papers")).unwrap();
+    std::fs::write(place.project().join("../papers/plan.md"), "").unwrap();
+    screen.keys("\u{15}see @../pap");
+    screen.wait("▸ ../papers/");
+    screen.keys("\t");
+    screen.wait("▸ ../papers/plan.md");
+    screen.keys("\t");
+    screen.wait("› see @../papers/plan.md");
 }
 
 #[test]

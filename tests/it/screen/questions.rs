@@ -230,6 +230,12 @@ fn a_small_screen_shows_the_question_first() {
     stage.press(KeyCode::Down);
     let shown = stage.shown();
     assert!(shown.contains("? Which") && shown.contains("▸ 2. SQLite"), "{shown}");
+    // Options without room are counted.
+    let mut stage = Stage::new(40, 9);
+    let options = (1..=5).map(|number| format!("way {number}")).collect();
+    let asked = AskedQuestion { question: "Which way?".to_owned(), options, optional: false };
+    stage.event(Event::Ask { id: 1, question: Question::Ask { questions: vec![asked] } });
+    assert!(stage.shown().contains(" 3. way 3\n  ↓ 2 more\n"), "{}", stage.shown());
 }
 
 #[test]

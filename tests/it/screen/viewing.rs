@@ -208,6 +208,8 @@ fn the_transcript_is_searched_and_copied() {
     assert!(place.text("talk.html").contains("<h1>first task</h1>"));
     screen.keys("/export talk.html\r");
     screen.wait("already exists");
+    screen.keys("/export talk.pdf\r");
+    screen.wait("'pdf' is not a format");
     screen.keys("/export none/talk.html\r");
     screen.wait("there is no folder for it");
 }

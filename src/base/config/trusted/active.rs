@@ -37,6 +37,16 @@ pub fn load(paths: &Paths, workspace: &Path, trust: bool) -> (OwnFiles, Vec<Stri
     (own.with(project), notices)
 }
 
+/// For the user: which of the project's files of a kind aren't used, because they aren't trusted.
+pub fn unused(own: &OwnFiles, workspace: &Path, state: &Path, kind: &str) -> Option<String> {
+    let used = own.definitions(workspace);
+    let mut unused = OwnFiles::of_project(workspace).definitions(workspace);
+    unused.retain(|one| one.kind == kind && !used.contains(one));
+    let names = names(&unused, &Trust::read(state));
+    (!unused.is_empty())
+        .then(|| format!("Untrusted {kind} aren't used: {names}. `mycode trust` trusts the current version."))
+}
+
 /// The kinds, such as `skills and hooks`.
 pub fn kinds(all: &[Definition]) -> String {
     let mut kinds: Vec<&str> = all.iter().map(|one| one.kind).collect();

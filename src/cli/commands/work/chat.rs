@@ -101,7 +101,7 @@ pub async fn chat(
     };
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
     if matches!(outcome, TuiOutcome::Killed) {
-        let _ = report::say("A signal ended this chat; another mycode may have taken over its session.\n");
+        let _ = report::say("A signal ended this chat.\n");
     }
     // An empty session has no log to continue.
     if let Some(session) = session.filter(|session| log::path_of(&project_state, &session.id).exists()) {

@@ -218,6 +218,9 @@ fn jobs(app: &mut App, args: &str) {
 }
 
 fn vim(app: &mut App) {
+    if app.theme.is_plain() {
+        return app.inform("Plain mode has no Vim keys.");
+    }
     let on = app.composer.vim.is_none();
     app.composer.set_vim(on);
     app.inform(match on {

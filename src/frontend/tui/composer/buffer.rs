@@ -204,8 +204,10 @@ impl Buffer {
     }
 
     fn word_start(&self) -> usize {
-        let words = self.text[..self.cursor].split_word_bound_indices();
-        words.rev().find(|(_, word)| is_word(word)).map_or(0, |(at, _)| at)
+        let mut words = self.text[..self.cursor].split_word_bound_indices().rev();
+        let Some((at, word)) = words.find(|(_, word)| is_word(word)) else { return 0 };
+        let run = words.take_while(|(_, piece)| is_same_script(word, piece));
+        run.last().map_or(at, |(at, _)| at)
     }
 
     fn spaced_word_start(&self) -> usize {
@@ -216,9 +218,21 @@ impl Buffer {
 
     fn word_end(&self) -> usize {
         let mut words = self.text[self.cursor..].split_word_bound_indices();
-        let next = words.find(|(_, word)| is_word(word));
-        next.map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
+        let Some((at, word)) = words.find(|(_, word)| is_word(word)) else { return self.text.len() };
+        let run = words.take_while(|(_, piece)| is_same_script(word, piece));
+        let (at, word) = run.last().unwrap_or((at, word));
+        self.cursor + at + word.len()
     }
+}
+
+/// Chinese and Japanese have no spaces between words, so a run of one script counts as a word.
+fn is_same_script(word: &str, piece: &str) -> bool {
+    let script = |text: &str| match text.chars().next()? {
+        '\u{3041}'..='\u{309f}' => Some(0),
+        '々' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => Some(1),
+        _ => None,
+    };
+    script(word).is_some() && script(word) == script(piece)
 }
 
 fn is_word(piece: &str) -> bool {
@@ -289,6 +303,13 @@ mod tests {
         assert_eq!(buffer.text(), "one ");
         buffer.edit(EditCommand::Undo);
         assert_eq!(buffer.text(), "one two");
+        let mut buffer = Buffer::default();
+        buffer.insert("請檢查ファイルの中、これ");
+        buffer.edit(EditCommand::CutWordLeft);
+        assert_eq!(buffer.text(), "請檢查ファイルの中、");
+        buffer.edit(EditCommand::LineStart);
+        buffer.edit(EditCommand::CutWordRight);
+        assert_eq!(buffer.text(), "ファイルの中、");
     }
 
     #[test]

@@ -79,12 +79,7 @@ impl Selection {
         let (above, below) = (window.start, self.len - window.end);
         let mut lines = self.rows(room, theme, spans);
         if !whole {
-            let more = match (above, below) {
-                (0, below) => format!("  ↓ {below} more"),
-                (above, 0) => format!("  ↑ {above} more"),
-                _ => format!("  ↑ {above} more · ↓ {below} more"),
-            };
-            lines.push(wrap::line(&more, width, theme.dim()));
+            lines.push(wrap::line(&more(above, below), width, theme.dim()));
         }
         lines
     }
@@ -169,6 +164,8 @@ impl<T: PickRow> PickList<T> {
         }
         if key.code == KeyCode::Backspace {
             self.search.pop();
+        } else if does(key, ListMove::Undo) {
+            self.search.clear();
         } else if let Some(letter) = keymap::plain_char(key) {
             self.search.push(letter);
         } else {
@@ -245,6 +242,14 @@ pub fn columns(facts: Span<'static>, text: &str, style: Style, width: usize) -> 
 pub fn turned(chosen: Option<usize>, down: bool, count: usize) -> Option<usize> {
     let next = |at: usize| if down { at + 1 } else { at + count - 1 };
     chosen.map_or(if down { 0 } else { count.checked_sub(1)? }, next).checked_rem(count)
+}
+
+pub fn more(above: usize, below: usize) -> String {
+    match (above, below) {
+        (0, below) => format!("  ↓ {below} more"),
+        (above, 0) => format!("  ↑ {above} more"),
+        _ => format!("  ↑ {above} more · ↓ {below} more"),
+    }
 }
 
 pub fn key_name(what: ListMove) -> String {

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::approval::{Approval, ApprovalReply};
-use crate::tui::popup::list::turned;
+use crate::tui::popup::list::{more, turned};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap::{self, LinesWithCaret};
 use crate::tui::terminal::keymap;
@@ -84,6 +84,13 @@ impl OpenQuestion {
         self.armed = armed;
         if let QuestionForm::Approval(form) = &mut self.form {
             form.chosen = None;
+        }
+    }
+
+    pub fn unmark(&mut self) {
+        match &mut self.form {
+            QuestionForm::Approval(form) => form.chosen = None,
+            QuestionForm::Ask(form) => form.chosen = None,
         }
     }
 
@@ -224,13 +231,14 @@ impl Ask {
         let asked = sanitize::clean(&question.question);
         let mut lines = wrap::wrap_text(asked.trim(), theme.strong(), &mark, "  ", width);
         let mut options = Vec::new();
-        let mut chosen_end = 0;
+        let (mut ends, mut chosen_end) = (Vec::new(), 0);
         let chosen = self.chosen.filter(|_| self.own.is_empty());
         for (index, option) in question.options.iter().enumerate() {
             let (mark, style) = theme.row(chosen == Some(index));
             let option = wrap::one_line(option, 300);
             let first = format!("{mark}{}. ", index + 1);
             options.extend(wrap::wrap_text(&option, style, &first, "     ", width));
+            ends.push(options.len());
             if chosen == Some(index) {
                 chosen_end = options.len();
             }
@@ -266,9 +274,18 @@ impl Ask {
         let marked = usize::from(chosen.is_some() && room > own.len() + 1);
         lines.truncate(room.saturating_sub(own.len() + marked));
         let left = room.saturating_sub(lines.len() + own.len());
-        options.drain(..chosen_end.saturating_sub(left));
+        let is_cut = options.len() > left && left > 1;
+        let left = left - usize::from(is_cut);
+        let from = chosen_end.saturating_sub(left);
+        options.drain(..from);
         options.truncate(left);
         lines.append(&mut options);
+        if is_cut {
+            let is_above = |end: &&usize| **end <= from;
+            let below = ends.iter().filter(|end| **end > from + left).count();
+            let sign = more(ends.iter().filter(is_above).count(), below);
+            lines.push(wrap::line(&sign, width, theme.dim()));
+        }
         let caret_row = lines.len() + row - above;
         lines.append(&mut own);
         (lines, Some((caret_row, 2 + column)))

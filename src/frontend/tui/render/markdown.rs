@@ -43,9 +43,11 @@ struct Writer {
     lines: Vec<Line<'static>>,
     spans: Vec<Span<'static>>,
     styles: Vec<Style>,
-    lists: Vec<Option<u64>>,
+    /// The next number, and the width of the current item's marker.
+    lists: Vec<(Option<u64>, usize)>,
     marker: Option<String>,
-    quotes: usize,
+    /// Each with the number of lists around it.
+    quotes: Vec<usize>,
     code: Option<String>,
     language: Option<&'static CodeLanguage>,
     /// The scanner's state if the first code block is a continuation.
@@ -160,7 +162,7 @@ impl Writer {
             }
             Tag::BlockQuote(_) => {
                 self.end_block();
-                self.quotes += 1;
+                self.quotes.push(self.lists.len());
             }
             Tag::CodeBlock(kind) => {
                 self.end_block();
@@ -182,19 +184,14 @@ impl Writer {
                 if self.lists.is_empty() {
                     self.open_block();
                 }
-                self.lists.push(first);
+                self.lists.push((first, 0));
             }
             Tag::Item => {
                 self.flush();
                 self.gap = false;
-                let marker = match self.lists.last_mut() {
-                    Some(Some(number)) => {
-                        let marker = format!("{number}. ");
-                        *number += 1;
-                        marker
-                    }
-                    _ => BULLET.to_owned(),
-                };
+                let Some((number, hang)) = self.lists.last_mut() else { return };
+                let marker = number.map_or_else(|| BULLET.to_owned(), |number| format!("{number}. "));
+                (*number, *hang) = (number.map(|number| number + 1), wrap::width(&marker));
                 self.marker = Some(marker);
             }
             Tag::Table(alignments) => {
@@ -229,7 +226,7 @@ impl Writer {
             }
             TagEnd::BlockQuote(_) => {
                 self.end_block();
-                self.quotes = self.quotes.saturating_sub(1);
+                self.quotes.pop();
             }
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::List(_) => {
@@ -294,27 +291,29 @@ impl Writer {
         }
     }
 
-    fn bars(&self) -> Vec<Span<'static>> {
-        vec![Span::styled("▌ ", self.theme.dim()); self.quotes]
-    }
-
-    /// Writes a line after the open quote bars and indents.
-    fn emit(&mut self, spans: Vec<Span<'static>>) {
-        let bars = self.bars();
-        let depth = self.lists.len().saturating_sub(1).min(6) * 2;
-        let (mut first, mut rest) = (bars.clone(), bars);
-        if !self.lists.is_empty() {
-            let hang = if self.lists.last().is_some_and(Option::is_some) { 3 } else { 2 };
-            if let Some(marker) = self.marker.take() {
-                rest.push(Span::raw(" ".repeat(depth + wrap::width(&marker))));
-                first.push(Span::raw(" ".repeat(depth)));
-                first.push(Span::styled(marker, self.theme.accent()));
-            } else {
-                let indent = Span::raw(" ".repeat(depth + hang));
-                first.push(indent.clone());
-                rest.push(indent);
+    /// Open quote bars and indents: before the next line, and before those that continue it.
+    fn margins(&mut self) -> [Vec<Span<'static>>; 2] {
+        let mut margins = [Vec::new(), Vec::new()];
+        let mut left = 12;
+        for depth in 0..=self.lists.len() {
+            if let Some((_, hang)) = depth.checked_sub(1).and_then(|at| self.lists.get(at)) {
+                let hang = if depth == self.lists.len() { *hang } else { left.min(*hang) };
+                left = left.saturating_sub(hang);
+                margins.iter_mut().for_each(|margin| margin.push(Span::raw(" ".repeat(hang))));
+            }
+            if let Some(marker) = self.marker.take_if(|_| depth == self.lists.len()) {
+                *margins[0].last_mut().unwrap_or(&mut Span::default()) =
+                    Span::styled(marker, self.theme.accent());
+            }
+            for _ in self.quotes.iter().filter(|around| **around == depth) {
+                margins.iter_mut().for_each(|margin| margin.push(Span::styled("▌ ", self.theme.dim())));
             }
         }
+        margins
+    }
+
+    fn emit(&mut self, spans: Vec<Span<'static>>) {
+        let [first, rest] = self.margins();
         self.lines.extend(wrap::wrap_spans(&spans, &first, &rest, self.width));
     }
 
@@ -322,13 +321,13 @@ impl Writer {
         let Some(code) = self.code.take() else { return };
         let mut state = self.goes_on.take().unwrap_or_default();
         // Code keeps its indentation: cut at the edge, not wrapped at words.
-        let max = self.width.saturating_sub(2 + self.quotes * 2 + self.lists.len() * 2).max(1);
-        let mut first = self.bars();
-        first.push(Span::raw(" ".repeat(2 + self.lists.len() * 2)));
+        let [mut margin, rest] = self.margins();
+        let max = self.width.saturating_sub(2 + wrap::spans_width(&rest)).max(1);
         for line in code.strip_suffix('\n').unwrap_or(&code).split('\n') {
             let spans = code_spans(self.language, line, &mut state, self.theme);
             for row in wrap::hard_rows(&spans, max) {
-                self.lines.push(Line::from([first.clone(), row].concat()));
+                let margin = std::mem::replace(&mut margin, rest.clone());
+                self.lines.push(Line::from([margin, vec![Span::raw("  ")], row].concat()));
             }
         }
         self.gap = true;
@@ -399,6 +398,27 @@ mod tests {
         ▌ quoted
 
         end
+        "#);
+    }
+
+    #[test]
+    fn code_and_quotes_stand_below_the_text_of_their_item() {
+        let text = "9. nine\n10. ten\n\n    more\n\n    ```sh\n    ls\n    ```\n\n    > said\n\n    - in\n\n> - a\n>\n>   b";
+        insta::assert_snapshot!(shown(text, 60), @r#"
+        9. nine
+        10. ten
+
+            more
+
+              sh
+              ls
+
+            ▌ said
+            • in
+
+        ▌ • a
+
+        ▌   b
         "#);
     }
 

@@ -13,6 +13,9 @@ use base::{sanitize, text};
 /// A fixed width, because tab stops would move when lines are wrapped.
 const TAB: &str = "    ";
 
+/// Marks that begin no row.
+const CLOSING: &str = "。、，．！？：；」』）】》〉〕］｝”’!?),.:;]}";
+
 /// The caret is (row, cell), if text is typed.
 pub type LinesWithCaret = (Vec<Line<'static>>, Option<(usize, usize)>);
 
@@ -33,12 +36,22 @@ pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec
     let max = max.max(1);
     let mut rows = Vec::new();
     let (mut start, mut column) = (0, 0);
-    let mut chance: Option<(usize, usize)> = None;
+    let (mut chance, mut earlier): (Option<(usize, usize)>, Option<(usize, usize)>) = (None, None);
     for (index, grapheme) in line.grapheme_indices(true) {
         let cells = measure(grapheme);
         let space = grapheme.chars().all(char::is_whitespace);
-        if cells == 2 && index > start {
-            chance = Some((index, column));
+        if CLOSING.contains(grapheme) {
+            // It stays with the wide character before it.
+            chance = if chance == Some((index, column)) && !line[..index].ends_with(' ') {
+                earlier
+            } else {
+                chance
+            };
+        } else {
+            if cells == 2 && index > start {
+                chance = Some((index, column));
+            }
+            earlier = chance;
         }
         if space && column + cells > max && index > start {
             // A space after a full row hangs there, so that the next row starts with a word.
@@ -221,6 +234,9 @@ mod tests {
         assert_eq!(plain("the quick brown fox", 9), ["the quick", "brown fox"]);
         assert_eq!(plain("abcdefghij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(plain("日本語テキスト", 5), ["日本", "語テ", "キス", "ト"]);
+        assert_eq!(plain("日本語。テ", 6), ["日本", "語。テ"]);
+        assert_eq!(plain("日本「語」。x", 8), ["日本「", "語」。x"]);
+        assert_eq!(plain("日本語) a", 6), ["日本", "語) a"]);
         assert_eq!(plain("", 5), [""]);
     }
 

@@ -194,8 +194,10 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
         let ran = app.jobs.iter().any(|before| before.id == row.id && before.ended.is_none());
         if let Some(ended) = row.ended.as_deref().filter(|_| ran) {
             let command = wrap::one_line(&row.command, 100);
-            app.inform(format!("Job {} ended ({ended}): {command}", row.id));
-            if !ended.starts_with("stopped") {
+            if ended.starts_with("stopped") {
+                app.inform(format!("Job {} was stopped: {command}", row.id));
+            } else {
+                app.inform(format!("Job {} ended ({ended}): {command}", row.id));
                 app.send(Work::Reports);
             }
         }

@@ -1,9 +1,10 @@
 //! Opens, refreshes, accepts and closes completions. The only popup file that knows the app.
 
-use super::files::{self, FileRanking};
+use super::files::{self, FileRanking, Token};
 use super::state::{Candidate, Completion, CompletionKind};
 use crate::tui::app::App;
 use crate::tui::command::table::COMMANDS;
+use crate::tui::msg::Cmd;
 use base::protocol::op::Quick;
 
 pub fn refresh(app: &mut App) {
@@ -23,6 +24,10 @@ pub fn refresh(app: &mut App) {
         app.dismissed = None;
         return;
     };
+    let before = &app.composer.text()[..app.composer.cursor()];
+    if outside(before).is_some() && app.dismissed != Some(token.at) {
+        return app.command(Cmd::CompleteShell(before.to_owned()));
+    }
     let goes_on = app.files.paths.as_ref().is_some_and(|paths| token.goes_on(paths));
     if app.dismissed == Some(token.at) || goes_on {
         app.completion = None;
@@ -39,8 +44,7 @@ pub fn refresh(app: &mut App) {
 }
 
 pub fn dismiss(app: &mut App) {
-    let open = app.completion.take().filter(|open| !matches!(open.kind, CompletionKind::Shell));
-    app.dismissed = open.map(|open| open.at);
+    app.dismissed = app.completion.take().map(|open| open.at);
 }
 
 pub fn accept(app: &mut App) -> bool {
@@ -56,8 +60,20 @@ pub fn shell_command(app: &App) -> Option<String> {
     before.starts_with('!').then(|| before.to_owned())
 }
 
+/// A mention of a path outside the workspace, which is completed like a word of a `!command`.
+pub fn outside(before: &str) -> Option<Token> {
+    let is_outside = |token: &Token| token.query.starts_with("../") || token.query.starts_with("~/");
+    files::token(before, before.len()).filter(|token| is_outside(token) && !before.starts_with('!'))
+}
+
 pub fn shell_words(app: &mut App, before: &str, words: Vec<String>) {
-    if shell_command(app).as_deref() != Some(before) {
+    if app.composer.text().get(..app.composer.cursor()) != Some(before) {
+        return;
+    }
+    if let Some(token) = outside(before) {
+        let offers = words.iter().map(|word| Candidate::new(word, files::insertion(word))).collect();
+        app.completion =
+            Some(Completion::new(CompletionKind::Shell, token.at, offers)).filter(|_| !words.is_empty());
         return;
     }
     let (at, _) = last_word(before);

@@ -48,11 +48,13 @@ pub struct FileRanking {
     paths: Option<Arc<[String]>>,
     candidates: Vec<u32>,
     best: Vec<u32>,
+    /// Found, but not offered.
+    pub more: usize,
 }
 
 impl FileRanking {
     pub fn new(token: Token, paths: Option<Arc<[String]>>) -> Self {
-        let mut ranking = Self { token, paths, candidates: Vec::new(), best: Vec::new() };
+        let mut ranking = Self { token, paths, candidates: Vec::new(), best: Vec::new(), more: 0 };
         ranking.start();
         ranking
     }
@@ -98,7 +100,11 @@ impl FileRanking {
         self.best.clear();
         let Some(paths) = &self.paths else { return };
         if self.token.query.is_empty() {
-            self.best = self.candidates.iter().copied().take(OFFERED).collect();
+            // The top level first.
+            let nested = |index: &u32| paths[*index as usize].trim_end_matches('/').contains('/');
+            let (top, below) = (self.candidates.iter(), self.candidates.iter().filter(|at| nested(at)));
+            self.best = top.filter(|at| !nested(at)).chain(below).copied().take(OFFERED).collect();
+            self.more = self.candidates.len() - self.best.len();
             return;
         }
         let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
@@ -113,12 +119,15 @@ impl FileRanking {
             }
             let path = &paths[*index as usize];
             let score = pattern.score(Utf32Str::new(path, &mut buffer), &mut matcher);
-            if let Some(score) = score {
+            // A folder that is typed out already has nothing to add.
+            let is_typed = path.ends_with('/') && *path == self.token.query;
+            if let Some(score) = score.filter(|_| !is_typed) {
                 scored.push((std::cmp::Reverse(score), path.len(), *index));
             }
             score.is_some()
         });
-        if scored.len() > OFFERED {
+        self.more = scored.len().saturating_sub(OFFERED);
+        if self.more > 0 {
             scored.select_nth_unstable(OFFERED);
             scored.truncate(OFFERED);
         }
@@ -173,6 +182,17 @@ mod tests {
         popup.set_token(at("ne"));
         popup.set_token(at("need"));
         assert_eq!(popup.found().collect::<Vec<_>>(), ["z/needle.py"]);
+    }
+
+    #[test]
+    fn the_top_level_comes_first_and_no_typed_folder() {
+        let deep = (0..60).map(|number| format!("pkg/{number}.rs"));
+        let paths: Arc<[String]> = deep.chain(["src/".to_owned(), "src/a.rs".to_owned()]).collect();
+        let at = |query: &str| Token { at: 0, query: query.to_owned() };
+        let mut popup = FileRanking::new(at(""), Some(paths));
+        assert_eq!((popup.found().next().unwrap().as_str(), popup.more), ("src/", 12));
+        popup.set_token(at("src/"));
+        assert_eq!(popup.found().collect::<Vec<_>>(), ["src/a.rs"]);
     }
 
     #[test]

@@ -95,16 +95,18 @@ impl Completion {
             return vec![Line::styled(ranking.nothing(), theme.dim())];
         }
         let end = self.selection.window(room).end;
-        let below = self.offers.len() - end;
+        let unlisted = if let CompletionKind::Files(ranking) = &self.kind { ranking.more } else { 0 };
+        let below = self.offers.len() - end + unlisted;
         self.selection.rows(room, theme, |row, style| {
             let offer = &self.offers[row];
             let shown = sanitize::clean(&offer.shown).replace('\n', " ");
-            let Some(help) = &offer.help else {
-                return vec![Span::styled(wrap::clip(&shown, width.saturating_sub(4)), style)];
-            };
-            let usage = wrap::clip(&shown, width / 2);
             let more =
                 if below > 0 && row + 1 == end { format!(" · {below} more ↓") } else { String::new() };
+            let Some(help) = &offer.help else {
+                let shown = wrap::clip(&shown, width.saturating_sub(4 + wrap::width(&more)));
+                return vec![Span::styled(shown, style), Span::styled(more, theme.dim())];
+            };
+            let usage = wrap::clip(&shown, width / 2);
             let room = width.saturating_sub(wrap::width(&usage).max(20) + 4 + wrap::width(&more));
             let help = format!(" {}{more}", wrap::clip(&sanitize::clean(help), room));
             vec![Span::styled(format!("{usage:<20}"), style), Span::styled(help, theme.dim())]
