@@ -22,6 +22,15 @@ fn stage() -> Stage {
     stage
 }
 
+#[test]
+fn a_narrow_activity_line_has_no_hole() {
+    let mut stage = Stage::new(40, 12);
+    stage.event(Event::Session(fake::session()));
+    stage.event(Event::TurnStarted { text: "go".to_owned() });
+    stage.event(Event::TextDelta("word ".repeat(2_000)));
+    assert!(stage.shown().contains("⠋ · 0s · "), "{}", stage.shown());
+}
+
 fn ctrl(letter: char) -> KeyEvent {
     KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)
 }

@@ -269,7 +269,8 @@ fn a_task_typed_into_a_list_is_not_lost() {
     for (command, list) in [("/model\r", "Models"), ("/login\r", "Log in")] {
         screen.keys(command);
         screen.wait(list);
-        screen.keys("fix the login bug");
+        screen.keys("what\u{15}fix the login bug");
+        screen.wait("search: fix the login bug");
         screen.wait("Enter to move this to your message");
         screen.keys("\r");
         screen.wait("› fix the login bug");

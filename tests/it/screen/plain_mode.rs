@@ -29,7 +29,7 @@ fn a_script_of_lines() {
         answer().text("Not made.").into(),
     ]);
     let place = Workplace::new();
-    let lines = "make it\n1\nagain\nn use another name\n/permissions\n4\n/status\n/copy\n";
+    let lines = "make it\n1\nagain\nn use another name\n/permissions\n4\n/status\n/copy\n/vim\n";
     let output = typed(&place, &server, &[], lines);
     assert!(output.status.success());
     let shown = stdout(&output);
@@ -46,6 +46,7 @@ fn a_script_of_lines() {
         "2. ask          ● asks before",
         "permission   auto",
         "Plain mode can't copy.",
+        "Plain mode has no Vim keys.",
         "Continue with: mycode resume ",
     ] {
         assert!(shown.contains(part), "{part}:\n{shown}");

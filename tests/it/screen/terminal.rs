@@ -1,5 +1,6 @@
 //! The chat as a user meets it: the real binary in a terminal, against a server.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::support::answer::answer;
@@ -38,6 +39,21 @@ fn approved_edit() {
     screen.keys("\u{4}");
     assert_eq!(screen.end(), 0);
     assert!(screen.raw().contains("\u{1b}[?2004l"), "bracketed paste is switched off again");
+}
+
+#[test]
+fn a_signal_leaves_the_open_paragraph_on_the_screen() {
+    let server = FakeServer::start(vec![answer().text(&"half a thought ".repeat(9)).gated().into()]);
+    let place = place();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("test-model");
+    screen.keys("go\r");
+    server.release(8);
+    screen.wait("half a");
+    kill_process(Pid::from_raw(screen.process_id().cast_signed()).unwrap(), Signal::TERM).unwrap();
+    screen.end();
+    let shown = screen.lines().join("\n");
+    assert!(shown.contains("half a") && shown.contains("A signal ended this chat.\n"), "{shown}");
 }
 
 #[test]

@@ -79,8 +79,12 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
     elapsed.push_str(&app.turn.as_ref().and_then(|turn| tokens(app, turn)).unwrap_or_default());
     let stop = if width < 40 { "Esc" } else { "Esc to interrupt" };
     let tail = format!(" · {elapsed} · {stop}");
-    let doing = wrap::clip(&format!("{} {doing}", frame(app)), width.saturating_sub(wrap::width(&tail)));
-    Some(Line::from(vec![Span::styled(doing, theme.accent()), Span::styled(tail, theme.dim())]))
+    let room = width.saturating_sub(2 + wrap::width(&tail));
+    let doing = if room > 0 { format!(" {}", wrap::clip(&doing, room)) } else { String::new() };
+    Some(Line::from(vec![
+        Span::styled(format!("{}{doing}", frame(app)), theme.accent()),
+        Span::styled(tail, theme.dim()),
+    ]))
 }
 
 /// The reported tokens of this turn, plus an estimate for the incoming part.

@@ -36,7 +36,8 @@ pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec
     let max = max.max(1);
     let mut rows = Vec::new();
     let (mut start, mut column) = (0, 0);
-    let (mut chance, mut earlier): (Option<(usize, usize)>, Option<(usize, usize)>) = (None, None);
+    let mut chance: Option<(usize, usize)> = None;
+    let mut earlier = chance;
     for (index, grapheme) in line.grapheme_indices(true) {
         let cells = measure(grapheme);
         let space = grapheme.chars().all(char::is_whitespace);
