@@ -12,6 +12,7 @@ use base::config::error::{ConfigError, bad};
 use base::config::files::load::Loaded;
 use base::config::settings::{ContextSettings, Origin};
 use base::protocol::notice as texts;
+use base::search::fuzzy;
 use provider::registry::SwitchableProvider;
 use provider::window::finder::WindowFinder;
 use tools::cx::ToolCx;
@@ -67,5 +68,12 @@ impl EngineDeps {
         }
         let nearest = models::nearest(&self.loaded, model).await;
         Err(texts::model_unknown(model, now, nearest.as_deref()))
+    }
+
+    /// A warning about a model that the server doesn't list; it may know it all the same.
+    pub async fn unlisted(&self, model: &str) -> Option<String> {
+        let listed = models::lists_without(&self.loaded, model).await?;
+        let nearest = fuzzy::nearest_name(model, listed.iter().map(String::as_str));
+        Some(texts::model_unknown(model, model, nearest))
     }
 }

@@ -304,6 +304,8 @@ impl Engine {
                         self.notice(Level::Error, error.to_string());
                     }
                     self.announce();
+                    let unlisted = self.deps.unlisted(&model).await;
+                    unlisted.into_iter().for_each(|why| self.notice(Level::Warning, why));
                 }
             }
             Idle::SetEffort { level } => {

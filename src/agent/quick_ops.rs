@@ -37,7 +37,9 @@ pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, even
 fn tell_unused(kind: &'static str, deps: &EngineDeps, events: &Events) {
     let (own, state) = (deps.loaded.own.clone(), deps.project_state.clone());
     let (workspace, events) = (Arc::clone(&deps.cx.root), events.clone());
-    task::detached(move || status::unused(&own, &workspace, &state, kind).map(|event| events.send(event)));
+    task::detached(move || {
+        status::unused(&own, &workspace, &state, kind).map(|event| drop(events.send(event)))
+    });
 }
 
 pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Events) {

@@ -51,6 +51,13 @@ pub async fn nearest(loaded: &Loaded, wanted: &str) -> Option<String> {
     fuzzy::nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
+/// What the server lists, if it lacks this model, even in a dated or tagged form.
+pub async fn lists_without(loaded: &Loaded, model: &str) -> Option<Vec<String>> {
+    let settings = loaded.provider.as_ref().filter(|_| !is_known(loaded, model))?;
+    let listed: Vec<String> = probe::models(settings).await.into_iter().map(|(name, _)| name).collect();
+    (!listed.is_empty() && listed.iter().all(|name| !name.starts_with(model))).then_some(listed)
+}
+
 pub fn is_known(loaded: &Loaded, model: &str) -> bool {
     let named = Vendor::named_in(model);
     is_in_table(model)

@@ -262,6 +262,9 @@ pub fn model_failed(error: impl Display, hint: impl Display) -> String {
 
 pub fn model_unknown(wanted: &str, used: &str, nearest: Option<&str>) -> String {
     let meant = nearest.map(|name| format!(" Did you mean {name}?")).unwrap_or_default();
+    if wanted == used {
+        return format!("The server doesn't list the model '{wanted}'.{meant} /model lists models.");
+    }
     format!(
         "Unknown model '{wanted}'; still using {used}.{meant} /model lists models; add others to models.toml."
     )

@@ -306,6 +306,20 @@ fn a_model_that_nobody_knows() {
 }
 
 #[test]
+fn a_model_that_the_server_does_not_list() {
+    let server = FakeServer::start(vec![]);
+    server.on_get("/v1/models", &json!({"data": [{"id": "test-model"}, {"id": "large-model-2026"}]}));
+    let place = Workplace::new();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("· ask");
+    screen.keys("/model large-model\r");
+    screen.wait("Model: large-model.");
+    screen.keys("/model large-modle-2026\r");
+    screen.wait("Did you mean\n  large-model-2026?");
+    assert!(!screen.raw().contains("'large-model'"));
+}
+
+#[test]
 fn files_that_have_come_since_are_offered() {
     let (server, place) = (FakeServer::start(vec![]), Workplace::new());
     place.file("src/old.rs", "");
