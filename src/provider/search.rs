@@ -259,9 +259,9 @@ fn read_gemini(reply: &Value, found: &mut SearchResult) {
     found.spent(usage.is_object().then(|| Usage {
         input: count("promptTokenCount").saturating_add(count("toolUsePromptTokenCount")),
         cached: count("cachedContentTokenCount"),
-        cache_write: 0,
         output: count("candidatesTokenCount").saturating_add(count("thoughtsTokenCount")),
         reasoning: count("thoughtsTokenCount"),
+        ..Usage::default()
     }));
     let grounding = &candidate["groundingMetadata"];
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

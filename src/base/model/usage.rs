@@ -14,6 +14,13 @@ pub struct Usage {
     pub output: u64,
     #[serde(default)]
     pub reasoning: u64,
+    /// What the server charged, in billionths of a dollar; 0 if it didn't say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub charged: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Usage {
@@ -28,6 +35,7 @@ impl Usage {
             (&mut self.cache_write, other.cache_write),
             (&mut self.output, other.output),
             (&mut self.reasoning, other.reasoning),
+            (&mut self.charged, other.charged),
         ];
         for (sum, more) in sums {
             *sum = sum.saturating_add(more);
@@ -41,6 +49,7 @@ impl Usage {
             cache_write: self.cache_write.saturating_sub(before.cache_write),
             output: self.output.saturating_sub(before.output),
             reasoning: self.reasoning.saturating_sub(before.reasoning),
+            charged: self.charged.saturating_sub(before.charged),
         }
     }
 }

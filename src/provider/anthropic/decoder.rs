@@ -171,6 +171,7 @@ pub fn read_usage(usage: &Value) -> Option<Usage> {
         cache_write,
         output,
         reasoning: thinking.min(output),
+        ..Usage::default()
     })
 }
 

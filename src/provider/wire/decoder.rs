@@ -170,7 +170,10 @@ pub fn openai_usage(usage: &Value, input: &str, output: &str) -> Option<Usage> {
     let more = count(&usage["total_tokens"]).saturating_sub(input + said);
     // Some servers count cached input in the total only.
     let is_input = input == 0 || [cached, cache_write, cached + cache_write].contains(&more);
+    // OpenRouter's (openrouter.ai/docs usage-accounting, November 2026).
+    let charged = usage["cost"].as_f64().filter(|cost| (0.0..1e4).contains(cost)).unwrap_or(0.0);
     let read = Usage {
+        charged: (charged * 1e9) as u64,
         input,
         cached,
         cache_write,
@@ -188,6 +191,15 @@ pub fn decimal(number: f32) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::config::provider::models;
+
+    #[test]
+    fn what_the_server_charged() {
+        let usage = json!({"prompt_tokens": 9, "completion_tokens": 2, "cost": 0.5});
+        let read = openai_usage(&usage, "prompt_tokens", "completion_tokens").unwrap_or_default();
+        assert_eq!(models::cost("openrouter/auto", &read, 0), Some(0.5));
+        assert_ne!(models::cost("gpt-4o", &read, 0), Some(0.5), "the table's price");
+    }
 
     #[test]
     fn reasoning_outside_the_output() {

@@ -109,7 +109,9 @@ fn classify(
             ProviderError::BadRequest { status, message }
         }
         // A region, a moderation or a proxy on the way.
-        403 if message.starts_with("a web page") || !mentions("about access") => {
+        403 if !reply.message.is_empty()
+            && (message.starts_with("a web page") || !mentions("about access")) =>
+        {
             ProviderError::BadRequest { status, message }
         }
         401 | 403 => ProviderError::Auth { status, message },

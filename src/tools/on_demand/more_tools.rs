@@ -149,7 +149,7 @@ enum Wish {
 }
 
 impl Wish {
-    /// The tool's arguments may be next to its name, or a JSON string.
+    /// The tool's arguments may be next to its name, under other agents' name for them, or a JSON string.
     fn of(args: Value) -> Result<Self, ToolError> {
         let mut given = match args {
             Value::Object(given) => given,
@@ -164,7 +164,11 @@ impl Wish {
                 None => Err(ToolError::invalid(format!("{NAME} needs a name, or a query"))),
             };
         };
-        let args = match given.remove("args") {
+        let wrapped = ["arguments", "parameters"]
+            .into_iter()
+            .find(|name| given.get(*name).is_some_and(Value::is_object));
+        let wrapped = wrapped.filter(|_| given.len() == 1).and_then(|name| given.remove(name));
+        let args = match given.remove("args").or(wrapped) {
             Some(Value::String(text)) => serde_json::from_str(&text).map_err(|error| {
                 ToolError::invalid(format!("args of {name} is not a JSON object: {error}"))
             })?,
@@ -401,6 +405,7 @@ mod tests {
         let called = answer(json!({"name": "LS", "args": {"path": "."}})).await.unwrap();
         assert!(called.contains("spill") || called.contains("empty"), "{called}");
         assert_eq!(answer(json!({"name": "LS", "path": "."})).await, Ok(called.clone()));
+        assert_eq!(answer(json!({"name": "LS", "arguments": {"path": "."}})).await.as_ref(), Ok(&called));
         assert_eq!(answer(json!({"name": "LS", "args": "{\"path\": \".\"}"})).await, Ok(called));
         assert!(answer(json!({"name": "Frob", "args": {}})).await.unwrap_err().contains("no tool Frob"));
         assert!(answer(json!({})).await.unwrap_err().contains("needs a name"));

@@ -210,7 +210,7 @@ async fn ends_and_usage() {
     let end = json!({"type": "response.completed", "response": {"status": "completed", "output": [], "usage": usage}});
     let server = FakeServer::start(vec![events(&[end])]);
     let told = ask(&*provider(KIND, &server, quick())).await.unwrap();
-    let expected = Usage { input: 900, cached: 700, cache_write: 100, output: 50, reasoning: 40 };
+    let expected = Usage { input: 900, cached: 700, cache_write: 100, output: 50, reasoning: 40, charged: 0 };
     assert!(
         matches!(told.last(), Some(StreamEvent::Done { usage: Some(usage), .. }) if *usage == expected),
         "{told:?}"

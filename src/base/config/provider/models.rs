@@ -373,9 +373,10 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
     exact.or_else(family).map(Row::facts)
 }
 
-/// The cost of a request at this time.
+/// The cost of a request at this time; of models without a known price, what the server charged.
 pub fn cost(model: &str, usage: &Usage, ms: u64) -> Option<f64> {
-    facts(model)?.cost_at(usage, ms)
+    let charged = || (usage.charged > 0).then_some(usage.charged as f64 / 1e9);
+    facts(model).and_then(|facts| facts.cost_at(usage, ms)).or_else(charged)
 }
 
 pub fn price_used(model: &str, ms: u64) -> PriceUsed {

@@ -195,7 +195,7 @@ fn reply(line: &Value, message: &Value, told: &mut Transcript) {
                 cached,
                 cache_write,
                 output: count(usage, "output_tokens"),
-                reasoning: 0,
+                ..Usage::default()
             });
         }
     }

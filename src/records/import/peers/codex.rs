@@ -130,6 +130,7 @@ impl Reading {
                 cache_write: count(usage, "cache_write_input_tokens"),
                 output: count(usage, "output_tokens"),
                 reasoning: count(usage, "reasoning_output_tokens"),
+                ..Usage::default()
             });
             self.replies += 1;
         }

@@ -174,9 +174,9 @@ fn tell(message: &Value, told: &mut Transcript) {
                 reply.usage = Some(Usage {
                     input: count(tokens, "input").saturating_add(count(tokens, "tool")),
                     cached: count(tokens, "cached"),
-                    cache_write: 0,
                     output: count(tokens, "output").saturating_add(reasoning),
                     reasoning,
+                    ..Usage::default()
                 });
             }
             let called = parts(content).map(|part| &part["functionCall"]).filter(|call| call.is_object());

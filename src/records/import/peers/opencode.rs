@@ -174,6 +174,7 @@ fn reply(message: &Value, told: &mut Transcript) {
             cache_write,
             output: count(tokens, "output").saturating_add(reasoning),
             reasoning,
+            ..Usage::default()
         });
     }
 }
