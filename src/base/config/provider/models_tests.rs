@@ -48,7 +48,7 @@ fn other_versions_have_no_price() {
     assert_eq!(facts("claude-opus-6").unwrap().binding, Binding::Rejects);
     assert_eq!(facts("gpt-6.3-astra").unwrap().api, Api::Responses);
     assert_eq!(facts("gpt-5-mini").unwrap().api, Api::Chat);
-    assert_eq!(facts("deepseek-chat").unwrap().replay, Some(Replay::Content));
+    assert_eq!(facts("deepseek-chat").unwrap().replay, Some(Replay::Everywhere));
     assert_eq!(facts("my-own"), None);
     let shares = |name: &str| facts(name).unwrap().cache_prices();
     assert_eq!(shares("gpt-6.3-astra"), Some((0.05, 1.25)), "but how its family bills the cache is known");
