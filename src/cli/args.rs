@@ -161,7 +161,6 @@ where
 }
 
 impl ModelArgs {
-    /// The option to repeat when the session is resumed.
     pub fn for_resume(&self) -> String {
         let folder = self.folder.as_ref().map(|folder| quoted(&folder.to_string_lossy()));
         folder.map_or_else(String::new, |folder| format!(" --cd {folder}"))

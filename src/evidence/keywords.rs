@@ -61,7 +61,6 @@ fn overlap(a: &[Keyword], b: &[Keyword]) -> f64 {
     if small.is_empty() { 0.0 } else { shared / sum(small) }
 }
 
-/// A larger overlap means the same task.
 const SAME_TASK: f64 = 0.5;
 /// Fewer words don't make a new task ("yes", "go on").
 const MIN_NEW_WORDS: usize = 2;

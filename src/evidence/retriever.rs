@@ -23,7 +23,6 @@ pub type Hints = dyn Fn(&[String]) -> Vec<ContextPacket> + Send + Sync;
 pub struct LocatedFiles {
     pub files: Vec<(RankedFile, FileCategory)>,
     pub unknown: Vec<String>,
-    /// Why the project's index couldn't be stored.
     pub unkept: Option<String>,
 }
 
@@ -37,7 +36,6 @@ pub struct ContextRetriever {
     root: PathBuf,
     state: PathBuf,
     pub hints: Option<Box<Hints>>,
-    /// Retrievers of folders that the user added.
     others: Vec<Self>,
     asked: Mutex<Vec<Keyword>>,
 }

@@ -53,7 +53,6 @@ pub fn structure(root: &Path, max_chars: usize) -> String {
         top.join(" ")
     );
     let mut text = one_line(&head, max_chars / 3);
-    // Chosen by size, shown by name.
     let mut by_size: Vec<(&String, &FolderContent)> = folders.iter().collect();
     by_size.sort_by_key(|(path, content)| (path.matches('/').count(), Reverse(content.files)));
     let mut room = max_chars.saturating_sub(text.len());

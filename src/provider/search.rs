@@ -57,7 +57,6 @@ pub struct Source {
 pub struct SearchResult {
     /// With marks such as `[1]` if the server names its sources.
     pub answer: String,
-    /// Cited sources come first.
     pub sources: Vec<Source>,
     pub model: String,
     pub usage: Option<Usage>,

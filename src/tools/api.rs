@@ -78,7 +78,6 @@ pub trait TypedTool: Send + Sync + 'static {
 
     const NAME: &'static str;
 
-    /// Read-only calls can run in parallel.
     const READ_ONLY: bool = false;
 
     /// How long an interrupted call may clean up before it is dropped.

@@ -16,7 +16,6 @@ pub const MAX_LINES: usize = 2_000;
 pub const MAX_BYTES: usize = 50 * 1024;
 const PAGE_LINES: usize = 500;
 const MARK_BYTES: usize = 512;
-/// A typical value for numbered code.
 const BYTES_PER_TOKEN: u64 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

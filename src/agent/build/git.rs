@@ -178,7 +178,6 @@ pub async fn size_of(root: &Path, branch: &str) -> Result<BranchSize, Stop> {
     Ok(size)
 }
 
-/// Removes a branch and its worktree.
 pub async fn discard(root: &Path, path: &Path, branch: &str) -> Result<(), Stop> {
     let _ = git(root, &["worktree", "remove", "--force", &path.to_string_lossy()]).await;
     git(root, &["worktree", "prune"]).await?;

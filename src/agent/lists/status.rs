@@ -59,7 +59,6 @@ pub fn trust(workspace: &Path, project_state: &Path) -> Event {
     Event::Notice { level: Level::Info, text }
 }
 
-/// What the project defines, but the user hasn't trusted.
 pub fn unused(own: &OwnFiles, workspace: &Path, project_state: &Path, kind: &str) -> Option<Event> {
     let text = active::unused(own, workspace, project_state, kind)?;
     Some(Event::Notice { level: Level::Info, text: sanitize::reveal(&text).into_owned() })

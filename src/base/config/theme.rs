@@ -13,7 +13,6 @@ pub enum ThemeName {
     Dark,
     Light,
     HighContrast,
-    /// The terminal's own sixteen colors.
     Ansi,
 }
 

@@ -163,7 +163,6 @@ impl ProviderError {
     }
 }
 
-/// Words of messages about money.
 const MONEY: [&str; 8] =
     ["budget", "usage limits", "credit", "quota", "billing", "funds", "key limit", "spending limit"];
 

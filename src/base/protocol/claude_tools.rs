@@ -42,7 +42,6 @@ pub fn names(ours: &str) -> Vec<String> {
     names
 }
 
-/// Claude's name for one of our types of sub-agents.
 pub fn agent_type(ours: &str) -> &str {
     match ours {
         "general" => "general-purpose",

@@ -27,7 +27,6 @@ pub enum Event {
     TurnStarted {
         text: String,
     },
-    /// A message joined the running turn.
     Steered {
         text: String,
     },
@@ -38,9 +37,7 @@ pub enum Event {
     /// A user's command starts while no turn is running; ends with `CommandEnded`.
     CommandStarted,
     CommandEnded,
-    /// The next piece of the answer.
     TextDelta(String),
-    /// The next piece of the reasoning.
     ReasoningDelta(String),
     /// The model is writing a call; `bytes` of its arguments have arrived.
     CallArriving {
@@ -91,10 +88,8 @@ pub enum Event {
         id: ItemId,
         result: Arc<ToolResult>,
     },
-    /// The level in effect.
     Permission(Permission),
     Mode(Mode),
-    /// The agent waits for an answer.
     Ask {
         id: QuestionId,
         question: Question,
@@ -113,7 +108,6 @@ pub enum Event {
     Ledger(LedgerView),
     /// Sent on `Explain`.
     ItemHistory(ItemHistory),
-    /// The slash commands of this session.
     Commands(Arc<[CommandRow]>),
     /// From all projects, newest first.
     Prompts(Arc<[PastPrompt]>),
@@ -141,7 +135,6 @@ pub enum Event {
     Status(Vec<(String, String)>),
     /// Names and descriptions.
     Skills(Vec<(String, String)>),
-    /// By name and value.
     Cost(Vec<(String, String)>),
     /// Sent on `ShowJob`.
     JobOutput {
@@ -150,7 +143,6 @@ pub enum Event {
     },
     /// All items of the session that weren't rewound, oldest first, including those before a summary.
     Transcript {
-        /// The sub-agent that they belong to.
         agent: Option<String>,
         items: Arc<[(ItemId, Arc<Item>)]>,
     },
@@ -172,13 +164,11 @@ pub enum Event {
     Jobs(Vec<JobRow>),
     /// Sandbox layers missing on this machine, in a few words.
     SandboxLacks(String),
-    /// Whether older turns are being summarized.
     Compacting {
         running: bool,
     },
     /// The program sent the model a reminder.
     Nudge(Nudge),
-    /// A reviewer has read the changes.
     Review(ReviewOutcome),
     /// A goal was opened, or a round of it has ended.
     Goal(GoalState),

@@ -20,7 +20,6 @@ pub enum GoalOutcome {
     Passed,
     Failed,
     NoProgress,
-    /// The check itself can't run.
     NotRun,
 }
 
@@ -33,7 +32,6 @@ pub struct GoalRound {
     pub how: String,
     pub changed: Vec<String>,
     pub cost_usd: Option<f64>,
-    /// A hash of the check's output.
     pub output: String,
 }
 

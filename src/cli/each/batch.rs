@@ -365,7 +365,6 @@ impl BatchRun {
     }
 }
 
-/// How often a task's events are read.
 const LOOK: Duration = Duration::from_millis(250);
 
 const SIGTERM_CODE: i32 = 143;

@@ -26,7 +26,6 @@ const NAMED: [&str; 9] = [
 pub struct OptionRow {
     pub names: Vec<&'static str>,
     pub takes: Takes,
-    /// What replaces it.
     pub here: &'static str,
     /// Its meaning here, for the help page and messages.
     pub is: &'static str,
@@ -169,7 +168,6 @@ impl Rewritten {
         Some(id)
     }
 
-    /// Removes our option and returns its values.
     pub fn take(&mut self, ours: &str) -> Vec<String> {
         let mut values = Vec::new();
         let mut kept = Vec::new();

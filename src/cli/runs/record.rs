@@ -17,7 +17,6 @@ use guard::redact::detector;
 
 const TASK_CHARS: usize = 400;
 const MAX_BYTES: u64 = 64 * 1024;
-/// Older runs of a project are forgotten.
 const KEPT: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

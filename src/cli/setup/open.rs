@@ -159,7 +159,6 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
     })
 }
 
-/// The options that a session keeps; none for a new one.
 pub fn begun(log: Option<&Path>) -> BegunWith {
     log.and_then(list::meta).map(|meta| meta.begun).unwrap_or_default()
 }

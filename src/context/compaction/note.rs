@@ -125,7 +125,6 @@ pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) ->
                     }
                     folder = data.command().and_then(|ran| ran.cwd.clone()).or(folder);
                     let (what, how) = action(result, calls.get(&*result.call_id).copied());
-                    // Keep only the last of identical runs.
                     ran.retain(|(known, _)| *known != what);
                     let line = format!("{} {what}{how}", entry.id);
                     ran.push((what, line));
@@ -342,7 +341,6 @@ pub fn views<'a>(entries: impl Iterator<Item = Seen<'a>>) -> Option<String> {
     (!lines.is_empty()).then(|| format!("\nIn view at this point:{lines}"))
 }
 
-/// Sorted ranges, merged where they touch.
 fn joined(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut joined: Vec<(u64, u64)> = Vec::new();
     for (from, to) in ranges {

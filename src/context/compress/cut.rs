@@ -59,7 +59,6 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     Some(with_gaps(&lines, &keep))
 }
 
-/// A shorter gap isn't worth its mark.
 const LEAST_GAP: usize = 3;
 
 fn with_gaps(lines: &[String], keep: &[bool]) -> String {

@@ -20,7 +20,6 @@ pub struct Replayed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayCheck {
     Same,
-    /// The first difference, described for the user.
     Differs(String),
     /// Sent by an earlier version that recorded no hash.
     NoHash,

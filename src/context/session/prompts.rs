@@ -58,7 +58,6 @@ fn locked(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Call with the lock held.
 fn shorten(path: &Path) -> io::Result<()> {
     let bytes = file::read_own(path).map_err(io::Error::other)?;
     let half = &bytes[bytes.len() / 2..];

@@ -66,7 +66,6 @@ pub enum Record {
         at: ItemId,
         goal: Option<Goal>,
     },
-    /// The user chose another model.
     Model {
         provider: String,
         model: String,

@@ -15,7 +15,6 @@ const SCHEMA_FRAME: u32 = 12;
 
 #[derive(Clone, Copy)]
 pub enum Counting<'a> {
-    /// Right on average.
     Estimate,
     UpperBound,
     Exact(&'a Tokenizer),

@@ -13,7 +13,6 @@ use guard::sandbox::git::question::GitQuestion;
 pub struct LogEntry {
     pub id: String,
     pub message: String,
-    /// Paths relative to the folder.
     pub files: Vec<String>,
     /// Pure renames: (old, new).
     pub moved: Vec<(String, String)>,

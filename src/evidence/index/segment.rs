@@ -20,9 +20,7 @@ const BLOCK_BYTES: usize = 4 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Field {
-    /// The full text, by passage.
     Body = 0,
-    /// Complete names defined in a file.
     Symbol = 1,
     Path = 2,
 }

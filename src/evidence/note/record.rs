@@ -60,7 +60,6 @@ pub struct NoteFacts {
     /// Ids or titles of other notes, from the front matter and `[[…]]` in the body.
     pub links: Vec<String>,
     pub importance: u8,
-    /// Milliseconds since the Unix epoch.
     pub created_ms: Option<u64>,
     pub updated_ms: Option<u64>,
     pub status: Option<String>,

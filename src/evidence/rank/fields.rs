@@ -12,10 +12,8 @@ const SATURATION: f32 = 1.2;
 /// BM25 b: how much longer texts are discounted.
 const LENGTH_SHARE: f32 = 0.7;
 const PASSAGE_LENGTH_SHARE: f32 = 0.4;
-/// The same for paths.
 const PATH_SATURATION: f32 = 0.6;
 const PATH_LENGTH_SHARE: f32 = 0.5;
-/// Weight of a name in the title.
 const TITLE_FACTOR: f32 = 1.6;
 
 fn relative(lengths: impl Iterator<Item = u32>) -> Vec<f32> {

@@ -6,7 +6,6 @@ use crate::terms::{language, translate};
 use base::pattern::Pattern;
 use base::search::words::{self, TermKind, listed};
 
-/// More words would only add noise.
 const MAX_WORDS: usize = 160;
 const MAX_TEXT_BYTES: usize = 60_000;
 /// A longer quoted text isn't a message or name.

@@ -34,7 +34,6 @@ pub fn of(text: &str) -> Vec<TaskLanguage> {
 }
 
 fn latin(text: &str) -> Vec<TaskLanguage> {
-    // Paths and names don't count.
     let words: Vec<String> = text
         .split_whitespace()
         .map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()).to_lowercase())

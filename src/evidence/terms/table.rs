@@ -58,7 +58,6 @@ pub static TABLES: [(TaskLanguage, LazyLock<TermTable>); 8] = [
 
 fn inflated(data: &[u8]) -> &'static str {
     let mut text = String::new();
-    // A test reads each table.
     let _ = ZlibDecoder::new(data).read_to_string(&mut text);
     text.leak()
 }

@@ -6,7 +6,6 @@ use super::language::{self, TaskLanguage};
 use super::table::TABLES;
 use base::search::fold::fold;
 
-/// More would outweigh the task's own words.
 const MAX_ENGLISH: usize = 60;
 const MAX_TEXT_BYTES: usize = 8_000;
 

@@ -9,7 +9,6 @@ pub enum FilePurpose {
     Source,
     Test,
     Document,
-    /// Examples, demos, benchmarks, tutorials.
     Example,
     Settings,
     /// Generated, vendored, locked or minified.

@@ -9,16 +9,13 @@ pub enum FileLanguage {
     Python,
     Rust,
     Go,
-    /// TypeScript and JavaScript.
     Script,
     /// Java, Kotlin, Scala, C#: classes with methods after modifiers.
     Java,
     C,
     /// Code in another language: Ruby, PHP, shell and others.
     Code,
-    /// Prose: Markdown, reStructuredText, plain text.
     Prose,
-    /// Data and markup: JSON, YAML, XML, styles.
     Data,
 }
 

@@ -143,7 +143,6 @@ impl Server {
             "session/close" => {
                 let CloseSessionRequest { session_id, .. } = parsed(params)?;
                 self.beside(|sessions| async move {
-                    // Closing a closed session isn't an error.
                     sessions.close(&session_id).await;
                     sessions.client.answer(&id, Ok(CloseSessionResponse::new()));
                 });

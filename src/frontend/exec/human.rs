@@ -40,7 +40,6 @@ pub struct Human<O, L> {
     cost: Option<(f64, PriceUsed)>,
     permission: Permission,
     most_permission: Permission,
-    /// Denied calls that no permission level allows.
     forbidden: u32,
     goal: Option<GoalState>,
 }

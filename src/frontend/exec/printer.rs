@@ -103,7 +103,6 @@ pub fn result_line(envelope: &Envelope) -> String {
         return text::one_line(recap, LINE_CHARS);
     }
     let exit = envelope.data.exit_code();
-    // Truncated output reports its full length.
     let whole = envelope.data.command().and_then(|command| command.output_lines);
     let lines = whole.map_or_else(|| envelope.body.lines().count(), |lines| lines as usize);
     let body = (lines > 0).then(|| text::plural(lines, "line"));

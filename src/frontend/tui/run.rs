@@ -28,7 +28,6 @@ use base::protocol::event::{Event, Level, SessionInfo};
 use base::protocol::op::{Control, Op, Quick};
 use base::system::os::{self, Signal};
 
-/// At most 60 frames per second.
 const FRAME: Duration = Duration::from_millis(16);
 const BEAT: Duration = Duration::from_millis(100);
 const DRAFT: Duration = Duration::from_millis(700);

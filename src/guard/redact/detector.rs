@@ -59,7 +59,6 @@ pub fn find(text: &str, source: TextSource) -> Vec<SecretSpan> {
         TextSource::Typed => found.extend(patterns::TYPED.find(text, &text.to_lowercase()).map(span)),
         TextSource::Dotenv => found.extend(patterns::DOTENV.find(text, text).map(span)),
     }
-    // Placeholders aren't secrets.
     found.retain(|span| !span.range.is_empty() && !text[span.range.clone()].contains(PREFIX));
     disjoint(found)
 }

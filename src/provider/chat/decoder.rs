@@ -23,7 +23,6 @@ pub struct ChatDecoder {
     reasoning: String,
     reasoning_field: Option<&'static str>,
     inline: bool,
-    /// Whether deltas brought anything.
     streamed: bool,
     splitter: ThinkingSplitter,
     signed: SignedThinking,

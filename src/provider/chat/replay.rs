@@ -49,7 +49,6 @@ enum Bridges {
     Always,
 }
 
-/// What a server demands of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
     content: Wanted,

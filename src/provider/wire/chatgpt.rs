@@ -99,7 +99,6 @@ fn now_s() -> u64 {
     clock::now_ms() / 1_000
 }
 
-/// The issuer's service addresses.
 #[derive(Deserialize)]
 struct Issuer {
     issuer: String,

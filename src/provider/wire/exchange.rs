@@ -32,7 +32,6 @@ pub trait Dialect: Send + Sync + Sized + 'static {
     fn body(&self, request: &Request) -> String;
 
     const REQUIRED: &'static [&'static str] = &[];
-    /// The field for stop words.
     const STOP: Option<&'static str> = None;
 
     /// Learns a request form from an error; returns whether the same request now looks different.

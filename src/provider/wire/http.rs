@@ -67,7 +67,6 @@ fn bundled_certificates() -> Vec<Certificate> {
     roots.filter_map(|root| Certificate::from_der(root).ok()).collect()
 }
 
-/// No client follows redirects.
 pub fn client_builder() -> ClientBuilder {
     // An error means that another client already set the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();

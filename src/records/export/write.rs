@@ -22,7 +22,6 @@ pub enum ExportFormat {
     #[strum(serialize = "html", serialize = "htm")]
     Html,
     Json,
-    /// The trajectory format used by benchmarks.
     Atif,
     Svg,
 }

@@ -182,7 +182,6 @@ fn apply_all(
             Err((ErrorCode::InvalidParam, "new_string contains Read's line numbers; remove them".to_owned()))
         } else {
             match apply_edit(&text, *edit) {
-                // The other edits still count.
                 Err(Refusal::NoOp | Refusal::AlreadyApplied { .. }) if total > 1 => {
                     applied.push((Vec::new(), MatchLevel::Exact));
                     continue;

@@ -21,10 +21,8 @@ pub struct HookAnswer {
     pub reason: String,
     pub context: Option<String>,
     pub updated_input: Option<Map<String, Value>>,
-    /// Replaces the tool's result.
     pub updated_output: Option<Value>,
     pub message: Option<String>,
-    /// Ends the turn for this reason.
     pub stop: Option<String>,
     pub failure: Option<String>,
 }

@@ -20,7 +20,6 @@ use base::secret;
 use base::system::os::{self, Signal};
 
 const KEPT_BYTES: usize = 1024 * 1024;
-/// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(200);
 /// How long leftover child processes may keep the output pipes open.
 const PIPE_GRACE: Duration = Duration::from_millis(120);

@@ -58,7 +58,6 @@ struct State {
     abilities: Abilities,
     open: HashMap<PathBuf, Document>,
     found: Found,
-    /// Progress that was announced and isn't finished.
     busy: HashSet<String>,
     /// Counts all changes of findings or progress.
     events: u64,

@@ -57,7 +57,6 @@ pub struct ServersSetup {
     /// `None` if the user wants them unsandboxed.
     pub sandbox: Option<Arc<Sandbox>>,
     pub setting: Option<ServersSetting>,
-    /// Plugin files that define servers.
     pub plugins: Vec<AgentFile>,
     pub projects: Vec<PathBuf>,
 }

@@ -87,7 +87,6 @@ pub enum Content {
 #[derive(Clone, Debug, Default)]
 pub struct CallResult {
     pub content: Vec<Content>,
-    /// The call failed; the content says why.
     pub failed: bool,
 }
 

@@ -22,7 +22,6 @@ use base::model::call::ToolSpec;
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 pub trait OfferedTools: Send + Sync + 'static {
-    /// The tools, and whether each is read-only.
     fn tools(&self) -> Vec<(ToolSpec, bool)>;
 
     fn call(

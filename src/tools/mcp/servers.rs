@@ -134,13 +134,11 @@ impl Servers {
         self.all().iter().map(|server| listed(&server.name, &self.known(&server.name).tools)).collect()
     }
 
-    /// Tells the model if servers changed.
     pub fn news(&self) -> Option<String> {
         let changed = self.changed.swap(false, Ordering::Relaxed);
         changed.then(|| format!("The tools of MCP servers are now: {}.", self.listed().join("; ")))
     }
 
-    /// Those whose catalog isn't there yet.
     pub fn starting(&self) -> Vec<String> {
         let slots = self.slots.read();
         let is_off = |slot: &Slot| slot.is_off.load(Ordering::Relaxed);

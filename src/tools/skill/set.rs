@@ -110,7 +110,6 @@ fn described<'a>(skills: &[&'a Skill]) -> Vec<(&'a str, &'a str)> {
     skills.iter().map(|skill| (&*skill.name, &*skill.description)).collect()
 }
 
-/// A match in the name counts twice.
 const IN_NAME: usize = 2;
 /// Minimum score for a suggestion, unless every term of the name matches.
 const LEAST: usize = 4;

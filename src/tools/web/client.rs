@@ -46,7 +46,6 @@ pub enum Reply {
 
 #[derive(Debug)]
 pub struct WebClient {
-    /// Reaches only the public internet.
     guarded: Client,
     /// For the user's own hosts and for proxies.
     plain: Client,

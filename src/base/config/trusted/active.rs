@@ -37,7 +37,6 @@ pub fn load(paths: &Paths, workspace: &Path, trust: bool) -> (OwnFiles, Vec<Stri
     (own.with(project), notices)
 }
 
-/// For the user: which of the project's files of a kind aren't used, because they aren't trusted.
 pub fn unused(own: &OwnFiles, workspace: &Path, state: &Path, kind: &str) -> Option<String> {
     let used = own.definitions(workspace);
     let mut unused = OwnFiles::of_project(workspace).definitions(workspace);

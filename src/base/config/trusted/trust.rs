@@ -18,7 +18,6 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 const KEPT_BYTES: usize = 64 * 1024;
 const CONTEXT: usize = 2;
 
-/// Something that needs the user's trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub kind: &'static str,

@@ -40,9 +40,7 @@ pub struct Claude<O> {
     early: Option<Vec<Value>>,
     pub session: Option<SessionInfo>,
     commands: Arc<[CommandRow]>,
-    /// Calls without a result: name and arguments.
     calls: HashMap<Arc<str>, (String, Value)>,
-    /// Shared by the messages of a reply.
     message_id: String,
     /// What comes next is of another reply.
     answered: bool,

@@ -47,7 +47,6 @@ impl Buffer {
         self.text.is_empty()
     }
 
-    /// The cursor moves to the end.
     pub fn set(&mut self, text: &str) {
         self.remember(BufferChange::Other);
         text.clone_into(&mut self.text);

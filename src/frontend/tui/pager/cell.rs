@@ -143,7 +143,6 @@ impl PagerCell {
     }
 }
 
-/// Wide enough not to split phrases.
 const SEARCHED_WIDTH: usize = 1_000;
 
 pub fn unstyled(lines: &[Line<'_>]) -> String {

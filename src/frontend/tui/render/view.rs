@@ -191,7 +191,6 @@ fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
 
 const TODOS: usize = 5;
 const OTHERS: usize = 3;
-/// Smaller screens show no todos or jobs.
 const SMALL: usize = 10;
 
 fn panel(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {

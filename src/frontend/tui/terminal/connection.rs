@@ -32,7 +32,6 @@ const STILL_WAITING: usize = 5_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Speed {
     Fast,
-    /// In bytes per second.
     Slow(usize),
     #[default]
     Unknown,

@@ -24,7 +24,6 @@ const FAR_ANSWER_TIME: Duration = Duration::from_millis(300);
 /// All terminals answer this too. The delay from padding before the next answer shows the connection's speed.
 const STATUS_QUESTION: &str = "\x1b[5n";
 const STATUS: &[u8] = b"\x1b[0n";
-/// Has no effect.
 const PADDING: &str = "\x1b[0m";
 const PADDING_COUNT: usize = 80;
 const PADDING_TIME: Duration = Duration::from_millis(250);
@@ -236,7 +235,6 @@ impl Output {
         self.0.lock().1.part(waiting)
     }
 
-    /// Returns the pause until the next frame.
     pub fn send(&self) -> io::Result<Duration> {
         let (bytes, connection) = &mut *self.0.lock();
         let bytes = std::mem::take(bytes);

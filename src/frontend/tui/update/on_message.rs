@@ -115,7 +115,6 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::Expand) => return viewing::open_pager(app, PagerKind::Outputs),
         _ => {}
     }
-    // Tab first goes to a waiting question.
     if key.code == KeyCode::Tab && !app.questions.is_empty() && !app.answering() {
         return app.arm_question(true);
     }

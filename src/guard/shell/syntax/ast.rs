@@ -86,7 +86,6 @@ pub enum WordPiece {
 pub struct Redirect {
     pub kind: RedirectKind,
     pub target: Word,
-    /// A here-document's content.
     pub body: Option<Rc<OnceCell<Word>>>,
 }
 

@@ -8,7 +8,6 @@ pub struct PeerSession {
     /// For opencode, which uses a database, the session id.
     pub path: PathBuf,
     pub title: String,
-    /// Milliseconds since the Unix epoch.
     pub updated_ms: u64,
     pub side: bool,
 }

@@ -33,7 +33,6 @@ const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r
 pub struct SignIn {
     pub url: String,
     pub oauth: OAuth,
-    /// Where tokens are stored, if anywhere.
     pub file: Option<CredentialFile>,
     /// `None` if no user can sign in.
     pub show: Option<ShowPage>,

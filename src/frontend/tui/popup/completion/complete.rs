@@ -96,7 +96,6 @@ pub fn mention(path: &str) -> String {
     files::insertion(path).trim_end().to_owned()
 }
 
-/// Built-in names take precedence.
 fn commands(app: &App) -> Vec<Candidate> {
     let text = app.composer.text();
     let typed = text.strip_prefix('/').filter(|typed| !typed.contains(char::is_whitespace));
@@ -109,7 +108,6 @@ fn commands(app: &App) -> Vec<Candidate> {
         insertion: format!("/{name} "),
     };
     let mut found: Vec<_> = all.filter(|[name, ..]| name.starts_with(typed)).collect();
-    // Enter takes the first.
     found.sort_by_key(|[name, ..]| *name != typed);
     found.into_iter().map(offer).collect()
 }

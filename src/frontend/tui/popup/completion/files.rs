@@ -100,7 +100,6 @@ impl FileRanking {
         self.best.clear();
         let Some(paths) = &self.paths else { return };
         if self.token.query.is_empty() {
-            // The top level first.
             let nested = |index: &u32| paths[*index as usize].trim_end_matches('/').contains('/');
             let (top, below) = (self.candidates.iter(), self.candidates.iter().filter(|at| nested(at)));
             self.best = top.filter(|at| !nested(at)).chain(below).copied().take(OFFERED).collect();

@@ -225,7 +225,6 @@ impl ThemePicker {
         let shown = |name| PopupAction::Theme { name, keep: false };
         let before = self.list.clone();
         let action = self.list.key(key);
-        // Ignore a letter that matches no theme.
         if self.list.chosen().is_none() {
             self.list = before;
         }

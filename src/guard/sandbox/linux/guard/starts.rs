@@ -18,7 +18,6 @@ use crate::sandbox::spec::Masks;
 const MAX_WORD: usize = 4096;
 const MAX_WORDS: usize = 512;
 
-/// Why it may not start.
 pub fn refusal(call: &WaitingCall<'_>, masks: &Masks) -> Option<String> {
     let of_folder = usize::from(call.number == libc::SYS_execveat);
     let folder = (of_folder == 1).then_some(call.arguments[0]);

@@ -70,7 +70,6 @@ pub fn lower(name: &OsStr) -> String {
 
 const MAX_PATH: usize = 4096;
 
-/// The child's end.
 pub struct Reporter {
     socket: OwnedFd,
     watched: Watched,
@@ -93,7 +92,6 @@ impl Reporter {
     }
 }
 
-/// The helper's end.
 #[derive(Default)]
 pub struct Witness {
     socket: Option<OwnedFd>,
