@@ -42,7 +42,9 @@ fn every_command_has_a_manual_page() {
 fn a_copy_knows_how_it_is_updated() {
     let place = Workplace::new();
     let copy = place.home().join("mycode-copy");
-    std::fs::copy(env!("CARGO_BIN_EXE_mycode"), &copy).unwrap();
+    // By another process: a fork of this one could hold the file open for writing, and then it can't be started.
+    let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_mycode")).arg(&copy).status();
+    assert!(copied.unwrap().success());
     let said = stdout(&std::process::Command::new(&copy).arg("update").output().unwrap());
     assert!(
         said.contains("mycode-copy: installed by hand\nDownload the new release")
