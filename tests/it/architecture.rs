@@ -48,7 +48,7 @@ const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] =
     &["base/search", "base/system", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 96_291;
+const MAX_CODE: usize = 96_292;
 const MAX_COMMENTS: usize = 6_986;
 const MAX_CORE_CODE: usize = 38_705;
 

@@ -13,6 +13,7 @@ use base::model::envelope::ErrorCode;
 use base::model::item::{Item, ToolResult};
 use base::path;
 use base::protocol::event::Event;
+use context::compaction::note::FAILED_EDIT;
 use context::compaction::thresholds::Thresholds;
 use context::compress::tool_result::ToolResultCompressor;
 use context::session::log::LogError;
@@ -92,8 +93,7 @@ pub fn note_failed_edit(result: &mut ToolResult, conversation: &Conversation, fa
         && envelope.error.is_none()
         && let Some(path) = failed.take()
     {
-        let note =
-            format!("Note: the edit to {path} earlier in this reply failed, so this ran without it.\n");
+        let note = format!("{FAILED_EDIT}{path} earlier in this reply failed, so this ran without it.\n");
         envelope.body.insert_str(0, &note);
     }
 }

@@ -28,8 +28,8 @@ const BRANCHES: [&str; 6] = ["if", "for", "while", "switch", "catch", "match"];
 const CHANGED: &str = " (as it was before later edits)";
 const BY_COMMAND: &str = "changed by command";
 const RENEWED: &str = " (with your edits)";
-/// Begins what the program put in front of an output.
-const NOTE_PREFIX: &str = "Note: the edit to ";
+/// Begins what the program puts in front of a command's output after a failed edit.
+pub const FAILED_EDIT: &str = "Note: the edit to ";
 const SAID: &str = "You said:";
 const COMMAND_CHARS: usize = 100;
 const LINE_CHARS: usize = 120;
@@ -284,7 +284,7 @@ fn telling_line(body: &str, failed: bool) -> Option<&str> {
     );
     // A line that ends with a colon only introduces the next one.
     let tells = |line: &&str| {
-        !line.is_empty() && !line.ends_with(':') && !FRAME.is_match(line) && !line.starts_with(NOTE_PREFIX)
+        !line.is_empty() && !line.ends_with(':') && !FRAME.is_match(line) && !line.starts_with(FAILED_EDIT)
     };
     let lines = || body.lines().map(|line| line.trim_matches(['=', ' ', '\t'])).filter(tells);
     lines()

@@ -106,7 +106,7 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
     let goal = FoldGoal { landing: room, view_landing, keep_requests: limits.keep_requests, at_most: false };
     let mut plan = FoldPlan::new(history, &limits, goal);
     let freed = |plan: &FoldPlan| tokens.saturating_sub(plan.left());
-    // One that sends more than twice again what it frees pays off only if the next is far away.
+    // If it sends again more than twice what it frees, it must at least put off the next one.
     if kind == CauseKind::SoftCap && plan.tail() > 2 * freed(&plan) {
         let goal = FoldGoal { view_landing: room.max(in_history(views * 3 / 4)), ..goal };
         plan = FoldPlan::new(history, &limits, goal);

@@ -123,7 +123,8 @@ pub fn as_codex(server: &Server, signed_in: bool) -> Value {
 
 pub fn hint(server: &Server, error: &McpError) -> String {
     match (error, &server.transport) {
-        (McpError::Start(why), Transport::Stdio { command, .. }) if why.contains("could not be started") && !programs::is_installed(command) =>
+        (McpError::Start(why), Transport::Stdio { command, .. })
+            if why.contains("could not be started") && !programs::is_installed(command) =>
         {
             format!("install {command}, or correct the server's \"command\"")
         }
